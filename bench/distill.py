@@ -299,17 +299,15 @@ def places() -> list[tuple[str, Any, str]]:
     from drag_graph.jobs import distill_job as pipeline
     from drag_graph.ledger.journal import Journal
     from drag_graph.ledger.tape import Tape
-    from drag_graph.models import chat_client as litellm_client
-    from drag_graph.models.embedders import lexical_embedder
-    from drag_graph.models.litellm_library import load_litellm
+    from drag_graph.models import chat_client
+    from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
     from drag_graph.models.teachers import served_teacher as litellm_teacher
     from drag_graph.stores.ladybug import ladybug_store
     from drag_graph.stores.neo4j import neo4j_store
 
-    litellm = load_litellm()
     return [
-        ("LiteLLM's completion", litellm, "completion"),
-        ("around a call: key, price, thread, reply", litellm_client, "complete"),
+        ("the HTTP request", chat_client, "send"),
+        ("around a call: key, price, thread, reply", chat_client, "complete"),
         ("budget: tokens and price", litellm_teacher.ServedTeacher, "highest_cost"),
         ("reply: read and validate", litellm_teacher, "read"),
         ("reply: read and validate", litellm_teacher, "fit"),
@@ -318,7 +316,7 @@ def places() -> list[tuple[str, Any, str]]:
         ("teacher: the rest", litellm_teacher.ServedTeacher, "ask"),
         ("store: save", ladybug_store.LadybugStore, "save"),
         ("store: save", neo4j_store.Neo4jStore, "save"),
-        ("embedding", lexical_embedder.LexicalEmbedder, "embed"),
+        ("embedding", LexicalEmbedder, "embed"),
         ("steps: prompts", evidence, "request"),
         ("steps: prompts", rank, "request"),
         ("steps: prompts", extract, "request"),

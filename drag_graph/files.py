@@ -1,4 +1,4 @@
-"""Files: written so that nothing half-written is left behind, and their hashes."""
+"""Write files atomically, and hash them."""
 
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def sha256_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file's content, as hexadecimal digits; one that has not changed since is not read again."""
+    """Return the SHA-256 of a file's content in hexadecimal. A file that has not changed is not read again."""
     status = path.stat()
     return _sha256(path.resolve(), status.st_size, status.st_mtime_ns)
 
@@ -31,18 +31,18 @@ def _sha256(path: Path, _size: int, _changed: int) -> str:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines to `path` as `replacing` does."""
+    """Write lines to `path`, as `replacing` does."""
     with replacing(path) as file:
         file.writelines(line + "\n" for line in lines)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[TextIO]:
-    """Lend a text file (UTF-8) that becomes `path` when the block ends without an error; only its owner may read it.
+    """Lend a text file (UTF-8) that replaces `path` when the block ends without an error. Only its owner may read it.
 
-    It is a temporary file beside `path`, synced, then renamed onto it; a device or a pipe is written to as it is. It is
-    compressed where the name ends in `.gz`, equal texts to equal bytes. Raises ConfigurationError when the place cannot be
-    written; then `path` is as it was.
+    It is a temporary file next to `path`, which is synced and renamed. Devices and pipes are written directly. If the name ends
+    in `.gz` it is compressed, equal texts to equal bytes. Raises ConfigurationError if `path` cannot be written; then it is
+    unchanged.
     """
     temporary = ""
     try:
@@ -60,7 +60,7 @@ def replacing(path: Path) -> Iterator[TextIO]:
         temporary = ""
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ConfigurationError(f"{path} cannot be written: {reason}", hint="Give another place with --output.") from error
+        raise ConfigurationError(f"Cannot write {path}: {reason}.", hint="Choose another file with --output.") from error
     finally:
         if temporary:
             Path(temporary).unlink(missing_ok=True)

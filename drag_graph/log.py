@@ -1,4 +1,4 @@
-"""Structured logs: one event a line with stage, query id, duration and status; never a text or a secret."""
+"""Structured logs: one event per line with stage, query id, duration and status, never a text or a secret."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ from typing import Any
 LOGGER = logging.getLogger("drag_graph")
 _FIELDS = "drag_graph_fields"
 SLOW = 1.0
-"""Seconds after which somebody who waits wants to know for what."""
+"""Seconds after which a notice explains a wait."""
 
 
 class _Readable(logging.Formatter):
@@ -26,7 +26,7 @@ class _Readable(logging.Formatter):
 
 
 class _Json(logging.Formatter):
-    """The same as one JSON object a line."""
+    """The same as one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         head = {
@@ -38,7 +38,7 @@ class _Json(logging.Formatter):
 
 
 def configure(level: str = "warning", *, as_json: bool = False) -> None:
-    """Send the project's logs to stderr; the root logger and other libraries' loggers are left alone."""
+    """Send the project's logs to stderr. The root logger and those of other libraries are not changed."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if as_json else _Readable())
     LOGGER.handlers[:] = [handler]
@@ -47,19 +47,19 @@ def configure(level: str = "warning", *, as_json: bool = False) -> None:
 
 
 def event(name: str, *, level: int = logging.INFO, **fields: Any) -> None:
-    """Log one event. Fields are ids, counts, durations and states, not texts."""
+    """Log an event. Its fields are ids, counts, durations and states, not texts."""
     if LOGGER.isEnabledFor(level):
         LOGGER.log(level, name, extra={_FIELDS: fields})
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the fields that an event was logged with."""
+    """Return the fields of a logged event."""
     return dict(getattr(record, _FIELDS, {}))
 
 
 @contextmanager
 def timed(stage: str, source_id: str) -> Iterator[None]:
-    """Log how long a stage took and whether it ended in an error (which is passed on)."""
+    """Log the duration of a stage and whether it ended with an error, which is passed on."""
     began = time.monotonic()
     status = "error"
     try:
@@ -71,8 +71,8 @@ def timed(stage: str, source_id: str) -> Iterator[None]:
 
 @contextmanager
 def slow(sentence: str) -> Iterator[None]:
-    """Say what is waited for where the block takes longer than a second: on stderr, once `configure` has been called."""
-    timer = threading.Timer(SLOW, _say, [sentence])
+    """Print a notice on stderr if the block takes longer than a second and `configure` has been called."""
+    timer = threading.Timer(SLOW, _print_notice, [sentence])
     timer.daemon = True
     timer.start()
     try:
@@ -81,7 +81,7 @@ def slow(sentence: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _say(sentence: str) -> None:
+def _print_notice(sentence: str) -> None:
     for handler in LOGGER.handlers:
         if isinstance(handler.formatter, _Json):
             event("waiting", level=logging.WARNING, what=sentence)

@@ -1,4 +1,4 @@
-"""Which variables of the environment a provider of models reads."""
+"""The environment variables of a model provider."""
 
 from pydantic import SecretStr
 
@@ -21,14 +21,14 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "openrouter": ("OR_",),
     "vercel_ai_gateway": ("VERCEL_",),
 }
-"""How the variables of providers (or of all whose names begin so) begin, beside their own names."""
+"""Further prefixes of variables, by provider or beginning of providers' names."""
 
 
 def belongs_to(provider: str, name: str) -> bool:
-    """Return whether LiteLLM reads the variable of that name for a provider, which is named as LiteLLM names it.
+    """Return whether LiteLLM reads the variable `name` for a provider (by LiteLLM's name).
 
-    Those are its whose names begin with the provider's own, whatever underscores it has (`VERTEXAI_`, `VERTEX_AI_`), or with
-    those under which its makers keep theirs (`AWS_` for bedrock).
+    A provider's variables begin with its name, with or without underscores (`VERTEXAI_`, `VERTEX_AI_`), or with a prefix of its
+    vendor (`AWS_` for bedrock).
     """
     own = provider.removeprefix("text-completion-").removesuffix("_chat").replace("-", "_")
     families = next((more for stem, more in FAMILIES.items() if own.startswith(stem)), ())
@@ -38,5 +38,5 @@ def belongs_to(provider: str, name: str) -> bool:
 
 
 def provider_variables(provider: str) -> dict[str, SecretStr]:
-    """Return the variables of the environment that LiteLLM reads for a model provider."""
+    """Return the environment variables that LiteLLM reads for a model provider."""
     return {name: SecretStr(value) for name, value in process_environment().items() if value and belongs_to(provider, name)}

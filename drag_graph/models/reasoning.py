@@ -1,4 +1,4 @@
-"""What a reasoning model thought aloud, taken out of its reply."""
+"""Remove the reasoning of a model from its reply."""
 
 import re
 
@@ -10,8 +10,8 @@ _CONTROL = re.compile(r"<\|[^|>]*\|>")
 
 
 def without_reasoning(text: str) -> str:
-    """Return a reply without what a reasoning model thought aloud; of an unfinished thought nothing is left."""
+    """Return a reply without its reasoning. Unfinished reasoning is removed completely."""
     text = _CHANNEL.sub("", text)
     text = _THOUGHTS.sub(" ", text)
-    # Some chat templates put the opening tag into the prompt, so that only the closing one is in the reply.
+    # Some chat templates put the opening tag into the prompt, so the reply has only the closing one.
     return _CONTROL.sub(" ", _END_OF_THOUGHTS.sub("", text))

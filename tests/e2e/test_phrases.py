@@ -11,7 +11,7 @@ TEXT = """Researchers from Norway, led by Marta Olsen, on Friday published in Na
 
 def test_without_a_model_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(english, "MODELS", ("no_such_model",))
-    with pytest.raises(MissingExtra, match="no English model of spaCy") as error:
+    with pytest.raises(MissingExtra, match="No English model of spaCy") as error:
         PhraseReader(*english.load_english_model())
     assert "--extractor patterns" in error.value.hint
 

@@ -13,8 +13,8 @@ import pytest
 from drag_graph.__main__ import main
 from drag_graph.errors import ConfigurationError
 from drag_graph.ledger import Ledger
-from drag_graph.models import chat_client as litellm_client
-from drag_graph.models.model_catalogue import batch_price_of, check_support
+from drag_graph.models.model_catalogue import batch_price_of, price_of
+from drag_graph.models.teachers.provider_batch_api import check_support
 from drag_graph.testing import plausible
 from drag_graph.testing.batches import Course
 from drag_graph.testing.server import BATCHES, Fault, Say, ScriptedServer, half
@@ -301,8 +301,8 @@ def test_a_teacher_without_batches_is_refused_in_words(work, server):
     for flags, words in (
         (["--teacher", "curated:c.jsonl", "--batch"], "A file as the teacher has no batch API"),
         (["--teacher", "tape:x.tape", "--batch"], "A file as the teacher has no batch API"),
-        (["--teacher", "anthropic/claude-sonnet-4-5", "--batch"], "no batch API of the provider 'anthropic'"),
-        (["--teacher", PRICED, "--no-wait"], "--no-wait belongs to --batch"),
+        (["--teacher", "anthropic/claude-sonnet-4-5", "--batch"], "has no batch API that drag-graph supports"),
+        (["--teacher", PRICED, "--no-wait"], "--no-wait requires --batch"),
     ):
         code, _, err = drag_graph("distill", "q.jsonl", *flags)
         assert (code, words in err, "Hint: " in err) == (2, True, True), err
@@ -331,12 +331,12 @@ def test_a_dry_run_says_the_price_in_batches(work, server):
 
 def test_engine_ray_and_batch_are_refused_together(work):
     code, _, err = drag_graph("distill", "q.jsonl", "--teacher", PRICED, "--batch", "--engine", "ray")
-    assert (code, "--engine ray has none to do" in err) == (2, True)
+    assert (code, "--engine ray does not work with --batch" in err) == (2, True)
 
 
 def test_the_price_of_a_batch_is_that_of_the_map_or_half():
     assert batch_price_of(PRICED, 1_000_000, 1_000_000) == pytest.approx(0.075 + 0.3)
-    whole = litellm_client.price_of("gpt-3.5-turbo-16k", 1000, 1000)
+    whole = price_of("gpt-3.5-turbo-16k", 1000, 1000)
     assert batch_price_of("openai/gpt-3.5-turbo-16k", 1000, 1000) == pytest.approx(whole / 2)
     assert batch_price_of("scripted", 1000, 1000) is None
 
@@ -414,7 +414,7 @@ def test_what_waits_counts_for_a_later_limit_and_what_was_not_submitted_is_said(
     with (work / "q.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
     stopped = distill(server, "--no-wait", "--budget-usd", f"{reserved + 1e-6:.9f}", code=5)["stopped"]
-    assert "Not all requests were submitted: The next request may cost $0.0007" in stopped
+    assert "Not all requests were submitted: The next request may cost $0.00067" in stopped
     assert "1 batch with 4 requests" in stopped
     assert server.batches.sizes == [4]
     assert spent() == (0, reserved)

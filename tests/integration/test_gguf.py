@@ -153,7 +153,7 @@ def test_settings_choose_it(plain, tmp_path):
     assert (student.name, student.scoring) == ("gguf:plain.gguf", "option-text-norm")
     with pytest.raises(ConfigurationError, match="is not a model of this process"):
         make_student(load_settings({"student": "gguf:"}), embedder=None)
-    with pytest.raises(ConfigurationError, match="behind an API"):
+    with pytest.raises(ConfigurationError, match="is served"):
         make_student(load_settings({"student": "ollama/x", "scoring": "option-text"}), embedder=None)
     with pytest.raises(ConfigurationError, match="--scoring letter is for language models"):
         make_student(load_settings({"student": "nearest", "scoring": "letter"}), embedder=None)
@@ -190,4 +190,4 @@ def test_a_rival_asks_a_teacher_whose_place_the_student_has_taken(plain, instruc
         for _ in range(2):
             asyncio.run(rag._complete([{"role": "user", "content": "What boils?"}]))
             LlamaServer.of(plain)
-        assert rag.took["indexing"]["calls"] == 2
+        assert rag.usage["indexing"]["calls"] == 2

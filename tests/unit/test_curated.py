@@ -71,7 +71,7 @@ def test_found_by_text_and_options_then_by_text_alone(tmp_path):
     assert found.evidence[0].text == LINE["evidence"][0]
     assert teacher.ask(request_for("evidence", options=("x", "y"))).payload.evidence[0].text == LINE["evidence"][0]
     assert teacher.ask(request_for("evidence", OTHER["question"], ("a", "b"))).payload.evidence[0].text.startswith("Air")
-    with pytest.raises(ReplyError, match="no entry for this question"):
+    with pytest.raises(ReplyError, match="no line for this question"):
         teacher.ask(request_for("evidence", "Who wrote Hamlet?"))
 
 
@@ -152,9 +152,9 @@ def test_a_latin_1_line_is_reported(tmp_path):
 
 
 def test_files_without_anything_usable_are_said(tmp_path):
-    with pytest.raises(InputError, match="no curated file"):
+    with pytest.raises(InputError, match="does not exist"):
         CuratedTeacher(tmp_path / "none.jsonl")
-    with pytest.raises(InputError, match="no curated file"):
+    with pytest.raises(InputError, match="does not exist"):
         CuratedTeacher(tmp_path)
     with pytest.raises(InputError, match="it is empty"):
         CuratedTeacher(write(tmp_path, "", "")).ask(request_for("evidence"))

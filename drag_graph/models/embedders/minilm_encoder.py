@@ -1,8 +1,8 @@
 """The forward pass of a BERT sentence encoder in numpy: MiniLM and its relatives, without torch.
 
-The texts of a call are packed one after the other into a single matrix, and only attention looks at each text by itself. A
-matrix product must not make a text's numbers depend on what is packed beside it (docs/adr/0009). Whether it does depends on the
-processor: some libraries treat the last rows otherwise. So each text begins at a multiple of as many rows as loading finds out.
+The texts of a call are packed into a single matrix, and only attention handles each text separately. A text's vector must not
+depend on the other texts in the matrix (docs/adr/0009). With some libraries and processors it would, because the last rows are
+treated differently. So each text begins at a multiple of a number of rows that is determined on loading.
 """
 
 import json
@@ -15,14 +15,14 @@ import numpy as np
 from drag_graph.ports.vectors import Vectors
 
 TOKENS_A_PASS = 1024
-"""Tokens packed together; more are not quicker and take 12 MB a thousand."""
+"""Tokens in a matrix. More are not faster and need 12 MB per thousand."""
 LEAST_ROWS = 16
-"""Rows of the smallest matrix: a still smaller one may be multiplied in another way."""
+"""Rows of the smallest matrix: smaller ones may be multiplied differently."""
 ROW_STEPS = (1, 12, 16, 48)
-"""What is tried: the heights of the blocks that matrix libraries work in, and a common multiple."""
+"""Candidates: the heights of the blocks of matrix libraries, and a common multiple."""
 _MORE = (0, 1, 2, 3, 5, 7, 11, 14)
 GELU_ROWS = 16
-"""Rows whose activation is worked out at once, so that they stay in the processor's cache."""
+"""Rows whose activation is computed together, so that they stay in the processor's cache."""
 
 # erf(x) on [-4, 4] as a quotient of two polynomials of x squared, highest power first; good to one unit of float32.
 _ABOVE = [
@@ -62,12 +62,12 @@ class Encoder:
         from safetensors.numpy import load_file
         from threadpoolctl import threadpool_limits
 
-        # For good: on a busy machine the threads of a matrix library wait for each other by spinning, which
-        # made it 20 times slower. What runs beside each other is a run's workers.
+        # Permanently: the threads of a matrix library spin while they wait for each other, which made it 20 times slower
+        # on a busy machine. Parallel work comes from the workers of a run.
         threadpool_limits(1, user_api="blas")
         config = _json(folder / "config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
-            raise ValueError(f"a model of the kind {config.get('model_type')!r} cannot be run here, only BERT with GELU")
+            raise ValueError(f"the model type {config.get('model_type')!r} is not supported, only BERT with GELU")
         _check_parts(folder)
         arrays = load_file(folder / "model.safetensors")
         weights = {name.removeprefix("bert."): array.astype(np.float32, copy=False) for name, array in arrays.items()}
@@ -83,7 +83,7 @@ class Encoder:
         self._row_step = row_step([self._layers[0].attend[0], self._layers[0].narrow[0]])
 
     def encode(self, texts: list[list[int]]) -> Vectors:
-        """Return a row for each text, which is given as its tokens' numbers."""
+        """Return a row for each text, given as token ids."""
         parts: list[Vectors] = []
         waiting: list[list[int]] = []
         size = 0
@@ -110,7 +110,7 @@ class Encoder:
         return np.stack([rows[span.start] if self._first_token else rows[span].mean(axis=0) for span in spans])
 
     def _attention(self, rows: Vectors, layer: _Layer, spans: list[slice]) -> Vectors:
-        found = np.zeros_like(rows)
+        attended = np.zeros_like(rows)
         attending = _times(rows, layer.attend)
         size = self.dimension // self._heads
         for span in spans:
@@ -120,8 +120,8 @@ class Encoder:
             scores -= scores.max(axis=-1, keepdims=True)
             np.exp(scores, out=scores)
             scores /= scores.sum(axis=-1, keepdims=True)
-            found[span] = (scores @ values).transpose(1, 0, 2).reshape(-1, self.dimension)
-        return found
+            attended[span] = (scores @ values).transpose(1, 0, 2).reshape(-1, self.dimension)
+        return attended
 
     def _normal(self, rows: Vectors, norm: tuple[Vectors, Vectors]) -> Vectors:
         rows = rows - rows.mean(axis=-1, keepdims=True)
@@ -132,15 +132,15 @@ class Encoder:
 
 
 def row_step(matrices: list[Vectors]) -> int:
-    """Return at multiples of how many rows a text may begin so that its products do not depend on other rows; 0 for none."""
-    chosen = np.random.default_rng(0)
+    """Return the number of rows to align texts to, so that their products do not depend on other rows; 0 if none works."""
+    random = np.random.default_rng(0)
     for step in ROW_STEPS:
         least = _raised(LEAST_ROWS, step)
         probes = [
             (start, count) for start in (0, step, 5 * step) for count in (*(least + more * step for more in _MORE), 9 * least)
         ]
         if all(
-            _alike(matrix, probes, chosen.standard_normal((15 * least, len(matrix)), dtype=np.float32)) for matrix in matrices
+            _alike(matrix, probes, random.standard_normal((15 * least, len(matrix)), dtype=np.float32)) for matrix in matrices
         ):
             return step
     return 0
@@ -156,9 +156,9 @@ def _raised(number: int, step: int) -> int:
 
 
 def _times(rows: Vectors, dense: tuple[Vectors, Vectors]) -> Vectors:
-    found = rows @ dense[0]
-    found += dense[1]
-    return found
+    product = rows @ dense[0]
+    product += dense[1]
+    return product
 
 
 def _gelu(rows: Vectors) -> Vectors:
@@ -206,24 +206,24 @@ def _norm(weights: dict[str, Vectors], name: str) -> tuple[Vectors, Vectors]:
 
 
 def _longest(folder: Path, positions: int) -> int:
-    """Return how many tokens of a text are read."""
+    """Return the maximum number of tokens of a text."""
     return min(positions, int(_json(folder / "sentence_bert_config.json", {}).get("max_seq_length") or positions))
 
 
 def _check_parts(folder: Path) -> None:
-    """Raise ValueError for a model that does more than encoding, pooling and normalising."""
+    """Raise ValueError for a model with other steps than encoding, pooling and normalising."""
     parts = [str(part.get("type", "")).rpartition(".")[2] for part in _json(folder / "modules.json", [])]
     if other := set(parts) - {"Transformer", "Pooling", "Normalize"}:
-        raise ValueError(f"a model with the part {min(other)} cannot be run here")
+        raise ValueError(f"the model part {min(other)} is not supported")
     if _json(folder / "config_sentence_transformers.json", {}).get("default_prompt_name"):
-        raise ValueError("a model with a prompt of its own cannot be run here")
+        raise ValueError("models with their own prompt are not supported")
 
 
 def _pools_first_token(folder: Path) -> bool:
     pooling = _json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
     chosen = {name for name, value in pooling.items() if name.startswith("pooling_mode_") and value is True}
     if chosen not in ({"pooling_mode_mean_tokens"}, {"pooling_mode_cls_token"}):
-        raise ValueError(f"vectors pooled by {', '.join(sorted(chosen)) or 'nothing'} cannot be made here")
+        raise ValueError(f"pooling by {', '.join(sorted(chosen)) or 'nothing'} is not supported")
     return chosen == {"pooling_mode_cls_token"}
 
 
@@ -232,5 +232,5 @@ def _json(path: Path, default: Any = None) -> Any:
         return default
     document: Any = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(document, list if path.name == "modules.json" else dict):
-        raise ValueError(f"{path.name} has another form")  # noqa: TRY004 - one kind of error for all that is wrong with a model
+        raise ValueError(f"{path.name} has an unexpected form")  # noqa: TRY004 - one exception for all faults of a model
     return document

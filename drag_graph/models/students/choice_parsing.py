@@ -1,7 +1,7 @@
-"""Reading a letter out of what a model said.
+"""Find the chosen letter in the reply of a model.
 
-Models answer `B`, `(b)`, `The answer is (B).`, `**B. water**`, LaTeX's boxed letter, the option's own words, or think aloud
-first. What they said last counts, and an `A` that is only an article never does.
+Models answer `B`, `(b)`, `The answer is (B).`, `**B. water**`, LaTeX's boxed letter, or the text of the option, sometimes after
+reasoning. The last mention counts. An `A` that is an article does not.
 """
 
 import re
@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\W_]+")
 _DECORATION = re.compile(r"[*_`#]+")
 _OPTION_PREFIX = re.compile(r"^\(?[A-Za-z][).:]\s+")
 
-# The letter after words that announce it: the last such place wins.
+# The letter after words that announce it. The last match wins.
 _ANNOUNCED = re.compile(
     r"\b(?i:answer|choice|option|choose|pick|select|letter)\b(?i:\s+(?:of|for)\s+the\s+[\w ]{1,30}?)?"
     r"(?i:\s+(?:is|would be|should be|option|choice|letter|answer)\b)*\s*[:=\-]?\s*"
@@ -31,25 +31,25 @@ _IN_PARENTHESES = re.compile(r"[\(\[]([A-Z])[\)\]]")
 
 
 def parse_label(text: str, options: Sequence[str]) -> str | None:
-    """Return the letter of the option that a reply chooses, or None where it chooses none or more than one.
+    """Return the letter of the chosen option, or None if the reply names none or several.
 
-    In this order: a letter that is announced (`the answer is (B)`; the last one), a boxed one, one that opens the reply
-    (`B.`), one alone on a line, the only one in parentheses, the only option whose words the reply has.
+    In this order: the last announced letter (`the answer is (B)`), a boxed letter, a letter at the beginning (`B.`), a letter
+    alone on a line, the only letter in parentheses, the only option whose text the reply contains.
     """
-    said = _DECORATION.sub("", without_reasoning(text))
+    plain = _DECORATION.sub("", without_reasoning(text))
     labels = LABELS[: len(options)]
-    for found in (_ANNOUNCED.findall(said), _BOXED.findall(said)):
-        letters = [letter for match in found if (letter := _letter(match, labels))]
+    for matches in (_ANNOUNCED.findall(plain), _BOXED.findall(plain)):
+        letters = [letter for match in matches if (letter := _letter(match, labels))]
         if letters:
             return letters[-1]
-    opening = _OPENING.match(said)
+    opening = _OPENING.match(plain)
     if opening and (letter := _letter(opening[1], labels)):
         return letter
-    for found in (_ALONE.findall(said), _IN_PARENTHESES.findall(said)):
-        distinct = {letter for match in found if (letter := _letter(match, labels))}
+    for matches in (_ALONE.findall(plain), _IN_PARENTHESES.findall(plain)):
+        distinct = {letter for match in matches if (letter := _letter(match, labels))}
         if len(distinct) == 1:
             return distinct.pop()
-    return _by_words(said, options)
+    return _by_words(plain, options)
 
 
 def _letter(match: str | tuple[str, ...], labels: str) -> str:
@@ -57,19 +57,19 @@ def _letter(match: str | tuple[str, ...], labels: str) -> str:
     return letter if letter and letter in labels else ""
 
 
-def _by_words(said: str, options: Sequence[str]) -> str | None:
-    """Return the label of the option that the reply consists of, else of the only one (or the one that holds all others)."""
-    reply = _words(_OPTION_PREFIX.sub("", said))
-    wanted = [_words(option) for option in options]
-    exact = [index for index, words in enumerate(wanted) if words == reply]
+def _by_words(text: str, options: Sequence[str]) -> str | None:
+    """Return the label of the option that equals the reply, or is the only one in it (or the one that contains the others)."""
+    reply = _words(_OPTION_PREFIX.sub("", text))
+    texts = [_words(option) for option in options]
+    exact = [index for index, words in enumerate(texts) if words == reply]
     if len(exact) == 1:
         return LABELS[exact[0]]
-    held = [index for index, words in enumerate(wanted) if words.strip() and words in reply]
-    longest = [index for index in held if all(wanted[other] in wanted[index] for other in held)]
+    contained = [index for index, words in enumerate(texts) if words.strip() and words in reply]
+    longest = [index for index in contained if all(texts[other] in texts[index] for other in contained)]
     return LABELS[longest[0]] if len(longest) == 1 else None
 
 
 def _words(text: str) -> str:
-    """Return the words with a space on either side of each, so that `in` compares whole words."""
+    """Return the words with a space around each, so that `in` compares whole words."""
     words = " ".join(_WORD.findall(canonical_text(text)))
     return f" {words} "

@@ -1,7 +1,7 @@
 """The built-in student: no language model, only the embedder (docs/design.md, section 5).
 
-It cannot read, reason or negate; it knows which option's words lie near the words of the context. That is enough to tell
-whether a context carries the answer at all, and it runs anywhere. How its scoring was chosen is told in docs/students.md.
+It cannot read, reason or negate; it only measures which option is similar to the context. That shows whether a context contains
+the answer, and runs anywhere. docs/students.md explains its scoring.
 """
 
 from collections.abc import Sequence
@@ -17,30 +17,29 @@ from drag_graph.ports.model_roles import Embedder, Layout, Prompt, StudentReply
 Scores = NDArray[np.float64]
 
 PASSAGE_TOKENS = 200
-"""Lines are joined into passages of at most so many tokens: an embedder reads about 256 and is silent about the rest."""
+"""Maximum number of tokens of a passage of joined lines: an embedder ignores what exceeds about 256."""
 TEMPERATURES = {"minilm": (0.15, 0.13), "lexical": (0.25, 1.4)}
-"""What divides the scores before the softmax, with and without lines, by embedder family (other ones count as `minilm`);
-calibrated by `bench/nearest_variants.py` on its tuning halves."""
+"""Divisors of the scores before the softmax, with and without lines, by embedder family (others count as `minilm`).
+`bench/nearest_variants.py` calibrated them on its tuning halves."""
 CONTEXT_WINDOW = 1 << 20
 DECIMALS = 6
-"""Scores are rounded to so many: the digits behind depend on the order of sums, and ties must be ties on any machine."""
+"""Scores are rounded, because further digits depend on the order of sums and ties must be equal on any machine."""
 
 
 class NearestStudent:
-    """Chooses the option that the context speaks for. Deterministic; ties go to the first option.
+    """Chooses the option that is most similar to the context. Deterministic; ties go to the first option.
 
-    An option's score is a sum of three parts, each made of the cosines of two texts: the bare option, and question and option
-    together.
+    The score of an option has three parts. Each uses the cosines of two texts: the option alone, and question plus option.
 
-    - the best single line: by how much a line is nearer to this option than to the average option, at most over the lines;
+    - the best single line: how much more similar it is to this option than to the average option;
     - all lines together, joined into passages;
-    - less what the question alone says for the option, so that an option is not chosen for repeating the question.
+    - minus the similarity of question and option, so that an option does not win by repeating the question.
 
-    Without lines, the score is the cosine of bare option and question. An open question is answered with the plain
-    words of the line nearest to it (without lines: nothing can be said, and the answer is empty).
+    Without lines, the score is the cosine of option and question. The answer to an open question is the text of the line that
+    is most similar to it, or empty without lines.
 
-    Confidence, in [0, 1]: the chosen option's probability, a softmax of the scores at a fixed temperature which was
-    calibrated on questions that the embedder never saw; for an open question the cosine of question and line, at least 0.
+    Confidence, in [0, 1]: the probability of the chosen option, a softmax of the scores at a temperature calibrated on other
+    questions; for an open question the cosine of question and line, at least 0.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -58,7 +57,7 @@ class NearestStudent:
 
     @property
     def context_window(self) -> int:
-        """No real limit: lines are embedded one by one, and of a very long question only the beginning counts."""
+        """Practically unlimited: lines are embedded one by one, and only the beginning of a long question counts."""
         return CONTEXT_WINDOW
 
     def count_tokens(self, text: str) -> int:
@@ -87,7 +86,7 @@ class NearestStudent:
         return StudentReply(text=lines[best], label=None, confidence=float(np.clip(cosines[best], 0.0, 1.0)))
 
     def _scores(self, question: str, options: Sequence[str], lines: Sequence[str]) -> Scores:
-        """Embed all texts in one call and return a score an option."""
+        """Return a score for each option. All texts are embedded in one call."""
         if not lines:
             vectors = self._embedder.embed([question, *options]).astype(np.float64)
             return np.asarray(vectors[1:] @ vectors[0])
@@ -103,7 +102,7 @@ class NearestStudent:
         )
 
     def _passages(self, lines: Sequence[str]) -> list[str]:
-        """Join the lines, in their order, into as few passages as their length allows."""
+        """Join the lines, in their order, into as few passages as possible."""
         passages: list[str] = []
         room = 0
         for line in lines:
@@ -118,9 +117,9 @@ class NearestStudent:
 
 
 def support(question: Scores, lines: Scores, passages: Scores) -> Scores:
-    """Return the score of each option from three arrays of similarities, one column an option (see `NearestStudent`).
+    """Return the score of each option from three arrays of similarities with one column per option (see `NearestStudent`).
 
-    `question` has one row, `lines` and `passages` one a text, at least one.
+    `question` has one row; `lines` and `passages` have one row per text, at least one.
     """
     best_line = (lines - lines.mean(axis=1, keepdims=True)).max(axis=0)
     return np.asarray(best_line + passages.mean(axis=0) - question[0])

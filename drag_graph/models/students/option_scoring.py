@@ -1,9 +1,9 @@
-"""How a language model's likelihoods choose an option (pure).
+"""Scores of options from a language model's likelihoods (pure).
 
-An option stands for itself by its letter or by its text. By its text, the log-probabilities of its tokens are summed; longer
-options are then less likely, and common words likelier, whatever is asked. Two remedies are known from EleutherAI's
-lm-evaluation-harness, and so are their names there: `acc` (the sum), `acc_norm` (the sum divided by the option's length in
-characters) and `acc_mutual_info` (the sum less the option's sum after the mere word that calls for an answer).
+An option is represented by its letter or its text. The likelihood of a text is the sum of its tokens' log-probabilities, so
+longer options are less likely and common words more likely, whatever the question. EleutherAI's lm-evaluation-harness has two
+remedies. Its names are `acc` (the sum), `acc_norm` (the sum divided by the length in characters) and `acc_mutual_info` (the sum
+minus the sum of the option after only the words that ask for an answer).
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ TEXT_SCORINGS = ("option-text", "option-text-norm", "option-text-mutual-info")
 def option_scores(
     scoring: Scoring, options: Sequence[str], sums: Sequence[float], unaided: Sequence[float] = ()
 ) -> NDArray[np.float64]:
-    """Return a score an option, the highest being the choice.
+    """Return a score for each option; the highest wins.
 
-    `sums` has an option's log-probability, `unaided` the one without question and lines (for `option-text-mutual-info`
-    alone). Raises MalformedReply where the model makes no difference between the options, or gives none that is a number:
-    that is a broken model or a broken prompt, and no choice.
+    `sums` has the log-probability of each option, `unaided` the one without question and lines (for
+    `option-text-mutual-info` only). Raises MalformedReply if all options are equally likely or a score is not a number, which
+    indicates a broken model or prompt.
     """
     scores = np.asarray(sums, dtype=np.float64)
     if scoring == "option-text-norm":
@@ -32,13 +32,13 @@ def option_scores(
     elif scoring == "option-text-mutual-info":
         scores = scores - np.asarray(unaided, dtype=np.float64)
     if not np.isfinite(scores).all():
-        raise MalformedReply("the student's likelihood of an option is no number")
+        raise MalformedReply("The student's likelihood of an option is not a number.")
     if len(scores) > 1 and np.ptp(np.asarray(sums, dtype=np.float64)) == 0.0:
-        raise MalformedReply("the student gives all options the same likelihood")
+        raise MalformedReply("The student finds all options equally likely.")
     return scores
 
 
 def softmax(scores: NDArray[np.float64], temperature: float = 1.0) -> NDArray[np.float64]:
-    """Return probabilities that sum to 1; equal scores get equal ones. `temperature` > 0: the lower, the more decided."""
+    """Return probabilities that sum to 1. A lower `temperature` (> 0) increases the differences."""
     weights = np.exp((scores - scores.max()) / temperature)
     return np.asarray(weights / weights.sum())

@@ -1,7 +1,7 @@
-"""A model that is asked in batches (docs/adr/0013): requests are queued, go to the provider together, and come back recorded.
+"""A teacher that is asked in batches (docs/adr/0013): queued requests go to the provider together, and replies are recorded.
 
-`BatchTeacher` answers from the tape, asks directly what a batch could not answer, and queues all else. Between the passes over
-the queries, `recover`, `submit`, `look` and `collect` deal with the provider.
+`BatchTeacher` answers from the tape, sends requests directly that a batch could not answer, and queues all others. Between the
+passes over the queries, `recover`, `submit`, `look` and `collect` communicate with the provider.
 """
 
 import json
@@ -42,13 +42,13 @@ _DAY = timedelta(hours=HOURS)
 _NOT_ITS_FAULT = frozenset({"batch_expired", "batch_cancelled"})
 _BAD_REQUEST = frozenset({400, 413, 422})
 _UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
-"""What reading a line of another form can raise."""
+"""Exceptions from lines of an unexpected form."""
 
 
 class BatchTeacher:
-    """`inner`, which must have a tape, asked in batches where that is possible. Only `ask` is thread-safe.
+    """`inner`, which must have a tape, asked in batches if possible. Only `ask` is thread-safe.
 
-    What was spent on replies that no finished pass of another run has used counts as spent by this run, `run_id`.
+    The cost of replies that no finished pass of another run has used counts as the cost of this run, `run_id`.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class BatchTeacher:
         self._lock = threading.Lock()
         self._queued: set[str] = set()
         self._paid: dict[str, int] = {}
-        """How many requests were paid for a reply that is to be booked by this run, by key."""
+        """Number of paid requests of each reply that this run books, by key."""
         self._payer: dict[str, str] = {}
-        """The query that a paid reply is booked to, by key: the first that uses it."""
+        """The query that a paid reply is booked to, by key: its first user."""
         self._failed: dict[str, ReplyError] = {}
         self._until: dict[str, datetime] = {}
-        """When the provider gives a batch up, by its token, as far as it has said."""
+        """Expiry of each batch at the provider, by token, if known."""
         self._batches = records.all()
         for batch in self._batches:
             if batch.status == COLLECTED and batch.reason == _LOWERED:
@@ -97,10 +97,10 @@ class BatchTeacher:
         self._records.close()
         self._inner.close()
 
-    # ---- while the queries are passed over
+    # ---- during a pass over the queries
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
-        """Return the reply if it is on the tape; ask directly for one that a batch failed to give; else queue the request.
+        """Return the recorded reply, or send the request directly if its batch failed, or queue it.
 
         Raises AwaitsBatch for a request that is queued or in a batch, otherwise as `ServedTeacher.ask`.
         """
@@ -108,7 +108,7 @@ class BatchTeacher:
         recorded = self._tape.find(self._inner.name, request)
         if recorded is not None:
             return self._booked(key, recorded)
-        self._inner.check_privacy(request)  # here one query is withheld; a file that holds it would be as a whole
+        self._inner.check_privacy(request)  # here it blocks one query; later it would block the whole file
         with self._lock:
             if key in self._failed:
                 raise self._failed[key]
@@ -119,11 +119,11 @@ class BatchTeacher:
                 self._records.queue(key, request)
                 in_batch = True
         if in_batch:
-            raise AwaitsBatch(WAITS, hint="The same command collects it when the provider has answered.")
+            raise AwaitsBatch(WAITS, hint="Run the same command again when the provider has replied.")
         return self._ask_directly(key, request)
 
     def _booked(self, key: str, reply: TeacherReply) -> TeacherReply:
-        """Return a reply of the tape as one that is paid now, where its cost is in no earlier run's results."""
+        """Return a recorded reply, marked as paid now if no earlier run has booked its cost."""
         with self._lock:
             requests = self._paid.get(key, 0)
             mine = requests and self._payer.setdefault(key, reply.call.source_id) == reply.call.source_id
@@ -135,7 +135,7 @@ class BatchTeacher:
         try:
             reply = self._inner.ask(request, before=before, booked=booked)
         except ReplyError as error:
-            with self._lock:  # a later pass must not pay for asking in vain again
+            with self._lock:  # so that a later pass does not pay for the same failure
                 self._failed[key] = error
             raise
         if not reply.cached:
@@ -147,15 +147,15 @@ class BatchTeacher:
         reasons = self._missing.get(key, [])
         if len(reasons) >= _ATTEMPTS:
             reason = ", ".join(dict.fromkeys(reasons))
-            hint = "The same command tries it again; without --batch it is asked directly."
-            raise ReplyError(f"no batch answered the request, twice ({reason})", hint=hint)
+            hint = "Run the same command again, or without --batch to send the request directly."
+            raise ReplyError(f"Two batches did not answer the request ({reason}).", hint=hint)
 
     # ---- between the passes
 
     def recover(self) -> None:
-        """Look at the provider for the batches whose creation was cut short; make those that are not there.
+        """Find or create the batches whose creation was interrupted.
 
-        A batch whose requests somebody has erased is given up: nobody can know what it was charged.
+        A batch whose requests were erased is given up, because its cost cannot be determined.
         """
         for batch in self._batches:
             if batch.status == NEW:
@@ -167,50 +167,51 @@ class BatchTeacher:
             if batch.status == SUBMITTED and not self._records.has_requests(batch.token):
                 batch.direct, batch.missing, batch.reason = {}, list(batch.keys), _GIVEN_UP
                 settled = self._records.close_batch(batch, None)
-                said = "a batch is given up: it counts as paid in full, and its requests are asked again"
-                log.event(said, level=logging.WARNING, batch=batch.batch_id, cost_usd=settled)
+                message = "a batch is given up: it counts as paid in full, and its requests are sent again"
+                log.event(message, level=logging.WARNING, batch=batch.batch_id, cost_usd=settled)
         self._index()
 
     def submit(self) -> BudgetReached | None:
-        """Make batches of what was queued, as far as the budget goes; return the error for what it does not reach."""
-        short = None
+        """Create batches of the queued requests that the budget covers. Return the error for the first that it does not."""
+        shortage = None
         by_schema = self._inner.by_schema
-        while short is None:
+        while shortage is None:
             portion, amounts = self._portion(by_schema)
             if not portion:
                 break
             record, standing = self._records.add(portion, by_schema, amounts, self._limit)
             fitting = 0 if record is None else len(record.keys)
             if fitting < len(portion):
-                short = self._reached(standing, amounts, fitting)
+                shortage = self._budget_error(standing, amounts, fitting)
             if record is not None:
                 self._batches.append(record)
                 self._create(record)
         self._records.clear()
         self._queued.clear()
         self._index()
-        return short
+        return shortage
 
     def look(self) -> list[Progress]:
-        """Ask where the batches stand that are not collected yet."""
-        found = []
+        """Request the progress of the batches that are not collected yet."""
+        progress = []
         for batch in self._outstanding:
             state = self._state(batch)
             log.event("batch", batch=state.id, status=state.status, total=state.total, completed=state.completed)
             counts = (state.completed, state.failed, state.total or len(batch.keys))
             term = (batch.created_at, self._by(batch))
-            found.append(Progress(state.ended, state.status, *counts, *term, batch=state.id, way_out=self._way_out(batch)))
-        return found
+            hint = self._recovery_hint(batch)
+            progress.append(Progress(state.ended, state.status, *counts, *term, batch=state.id, way_out=hint))
+        return progress
 
     def waiting(self) -> list[Progress]:
-        """Return the batches that are not collected yet, without asking where they stand."""
+        """Return the batches that are not collected yet, without a request."""
         open_ = [batch for batch in self._batches if batch.status in {NEW, SUBMITTED}]
         return [Progress(False, "", 0, 0, len(batch.keys), batch.created_at, self._by(batch)) for batch in open_]  # noqa: FBT003
 
     def collect(self) -> int:
-        """Put the replies of the batches that have ended on the tape; return how many batches these were.
+        """Record the replies of the batches that have ended. Return the number of these batches.
 
-        Raises ModelUnavailable, and keeps the batch, where fewer replies can be read than the provider has counted.
+        Raises ModelUnavailable, and keeps the batch, if fewer replies can be read than the provider has counted.
         """
         number = 0
         for batch in list(self._outstanding):
@@ -222,7 +223,7 @@ class BatchTeacher:
         return number
 
     def book(self, *, whole: bool = True) -> None:
-        """Keep that the results of a pass have the costs of what was collected before it: all, or what it came to use."""
+        """Record that a pass has booked the cost of the collected replies: all, or only those it used."""
         unbooked = [batch for batch in self._batches if batch.status == COLLECTED and not batch.booked_by]
         for batch in unbooked:
             if whole:
@@ -232,13 +233,13 @@ class BatchTeacher:
         self._records.book(unbooked)
 
     def end(self) -> None:
-        """Forget what the next run of the job need not know: everything is answered or given up."""
+        """Delete the records of batches: all requests are answered or given up."""
         self._records.forget()
 
     # ---- a batch
 
     def _portion(self, by_schema: bool) -> tuple[list[QueuedRequest], list[int]]:
-        """Return the next requests, as many as a batch takes, and what they may cost."""
+        """Return the next requests up to the size of a batch, and their highest costs."""
         portion: list[QueuedRequest] = []
         amounts: list[int] = []
         size = 0
@@ -252,9 +253,9 @@ class BatchTeacher:
 
     def _most(self, request: TeacherRequest, by_schema: bool) -> int:
         messages, parameters = self._inner.first(request, by_schema=by_schema)
-        # Also without a limit: batches outlive their run, and a later one that has a limit needs to know what waits.
+        # Also without a limit: a batch outlives its run, and a later run with a limit counts its cost.
         cost = highest_price(self._inner.name, messages, parameters, batch_price_of)
-        # Without a price, a budget cannot be kept, or there is none: the inner teacher says so.
+        # Without a price the inner teacher raises an error if there is a budget.
         return nanos(self._inner.highest_cost(messages, parameters, batch_price_of) if cost is None else cost)
 
     def _line(self, queued: QueuedRequest, by_schema: bool) -> bytes:
@@ -262,7 +263,7 @@ class BatchTeacher:
         document = {"custom_id": queued.key, "method": "POST", "url": ENDPOINT, "body": body}
         return json.dumps(document, ensure_ascii=False).encode() + b"\n"
 
-    def _reached(self, standing: Standing, amounts: list[int], fitting: int) -> BudgetReached:
+    def _budget_error(self, standing: Standing, amounts: list[int], fitting: int) -> BudgetReached:
         taken = standing.settled + standing.reserved + sum(amounts[:fitting])
         request, total, budget = shown(amounts[fitting], taken, self._limit or 0)
         return BudgetReached(
@@ -271,9 +272,9 @@ class BatchTeacher:
         )
 
     def _create(self, batch: BatchRecord) -> None:
-        """Upload a batch's requests and have it made; its row is there already."""
+        """Upload the requests of a recorded batch and create it."""
         lines = [self._line(queued, batch.by_schema) for queued in self._records.requests(batch.token)]
-        if not lines:  # they were erased: nothing is charged
+        if not lines:  # erased, so nothing is charged
             batch.missing, batch.reason = list(batch.keys), _GIVEN_UP
             self._records.close_batch(batch, 0.0)
             return
@@ -288,38 +289,37 @@ class BatchTeacher:
     def _state(self, batch: BatchRecord) -> BatchState:
         state = self._api.state(batch.batch_id)
         if state is None:
-            said = f"the provider does not know the batch {batch.batch_id}: was it made with another key or project?"
-            raise ModelUnavailable(said, hint=self._way_out(batch))
+            message = f"The provider does not know the batch {batch.batch_id}; it may belong to another key or project."
+            raise ModelUnavailable(message, hint=self._recovery_hint(batch))
         self._until[batch.token] = datetime.fromtimestamp(state.expires_at, UTC)
         return state
 
     def _by(self, batch: BatchRecord) -> datetime:
         return self._until.get(batch.token, batch.created_at + _DAY)
 
-    def _way_out(self, batch: BatchRecord) -> str:
-        """Return what a user can do about a batch whose replies cannot be had."""
+    def _recovery_hint(self, batch: BatchRecord) -> str:
+        """Return the hint for a batch whose replies are not available."""
         return (
-            "The same command looks again, with the key that made the batch. "
-            f"`drag-graph runs give-up {batch.batch_id}` gives it up: "
-            "it then counts as paid in full, and its requests are asked again."
+            "Run the same command again with the key of the batch, or give it up with "
+            f"`drag-graph runs give-up {batch.batch_id}`: it then counts as paid in full, and its requests are sent again."
         )
 
     def _answers(self, batch: BatchRecord, state: BatchState) -> dict[str, bytes]:
-        """Return the lines about the batch's requests. Raises ModelUnavailable where these are fewer than were counted."""
+        """Return the reply lines of a batch by key. Raises ModelUnavailable if the provider has counted more."""
         wanted, answers = set(batch.keys), dict[str, bytes]()
         for file in (state.error_file, state.output_file):
             if file:
                 answers.update((key, line) for key, line in self._api.lines(file) if key in wanted)
-        # What failed before it was asked has lines only where there is a file of errors. Who counts nothing has one line.
+        # Requests that failed early have lines only in an error file. A provider without counts has at least one line.
         counted = state.completed + (state.failed if state.error_file else 0)
         expected = counted if state.total else max(counted, 1 if state.output_file else 0)
         if len(answers) < expected:
-            said = f"of {expected} replies of the batch {state.id}, which is {state.status}, only {len(answers)} can be read"
-            raise ModelUnavailable(said, hint=self._way_out(batch))
+            message = f"Only {len(answers)} of {expected} replies of the batch {state.id} ({state.status}) can be read."
+            raise ModelUnavailable(message, hint=self._recovery_hint(batch))
         return answers
 
     def _collect(self, batch: BatchRecord, state: BatchState) -> None:
-        """Put each reply on the tape, note what came of the others, and settle what the batch cost."""
+        """Record each reply, note the missing and unusable ones, and settle the cost of the batch."""
         answers = self._answers(batch, state)
         wanted, cost, statuses = set(batch.keys), 0.0, set()
         batch.direct, batch.missing = {}, []
@@ -330,11 +330,11 @@ class BatchTeacher:
             statuses.add(_status(answer))
             cost += self._take(batch, queued, answer)
         if wanted:
-            said = "requests of a batch are lost: it counts as paid in full, and they are asked again"
-            log.event(said, level=logging.WARNING, batch=batch.batch_id, requests=len(wanted))
+            message = "requests of a batch are lost: it counts as paid in full, and they are sent again"
+            log.event(message, level=logging.WARNING, batch=batch.batch_id, requests=len(wanted))
             batch.missing += sorted(wanted)
         if statuses and statuses <= _BAD_REQUEST and batch.by_schema:
-            # All lines were rejected: as with single requests, the server gets them without a schema.
+            # All lines were rejected: send them without a schema, as with single requests.
             self._inner.use_words()
             batch.missing, batch.direct, batch.reason = list(batch.keys), {}, _LOWERED
         cost = self._records.close_batch(batch, None if wanted else cost)
@@ -343,14 +343,14 @@ class BatchTeacher:
         log.event("batch collected", batch=batch.batch_id, status=state.status, cost_usd=cost, **counts)
 
     def _take(self, batch: BatchRecord, queued: QueuedRequest, answer: Mapping[str, Any] | None) -> float:
-        """Record a reply, or note why there is none; return what it cost in US dollars."""
+        """Record a reply or the reason for its absence. Return its cost in US dollars."""
         if answer is None or str(_part(answer, "error", "code")) in _NOT_ITS_FAULT:
             batch.missing.append(queued.key)
             return 0.0
         messages, parameters = self._inner.first(queued.request, by_schema=batch.by_schema)
         try:
             body = answer["response"]["body"]
-            body["choices"][0]["message"]["content"]  # a body without is no reply
+            body["choices"][0]["message"]["content"]  # otherwise it is not a reply
             completion = read_completion(body, self._inner.name, messages, batch_price_of)
         except _UNUSABLE:
             batch.direct[queued.key] = None
@@ -365,7 +365,7 @@ class BatchTeacher:
         return attempt.cost_usd
 
     def _index(self) -> None:
-        """Make anew what is looked up by key, after the batches have changed."""
+        """Rebuild the indexes by key after the batches have changed."""
         self._outstanding = [batch for batch in self._batches if batch.status in {NEW, SUBMITTED}]
         self._waiting = {key for batch in self._outstanding for key in batch.keys}
         self._direct: dict[str, tuple[Attempt | None, bool]] = {}
@@ -380,19 +380,19 @@ class BatchTeacher:
             answered = ours.difference(batch.missing, batch.direct)
             self._paid.update((key, 1) for key in answered if key not in self._paid)
         for key, reasons in self._missing.items():
-            # What a provider had no time for, twice, is asked directly; what it will not take in a batch, is not.
+            # Send directly only what the provider had no time for, twice; not what it rejects in a batch.
             if len(reasons) >= _ATTEMPTS and all(reason.startswith(("expired", "completed")) for reason in reasons):
                 self._direct.setdefault(key, (None, False))
 
 
 def _status(answer: Any) -> int:
-    """Return the HTTP status of a line, or 0 where it has none that can be read."""
+    """Return the HTTP status of a line, or 0 without a readable one."""
     status = _part(answer, "response", "status_code")
     return int(status) if str(status).isdecimal() else 0
 
 
 def _part(answer: Any, *names: str) -> Any:
-    """Return what a line has under these names, one within the other; None where it has another form."""
+    """Return the nested value of a line under these names, or None."""
     for name in names:
         answer = answer.get(name) if isinstance(answer, Mapping) else None
     return answer

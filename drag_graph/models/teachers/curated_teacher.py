@@ -1,8 +1,8 @@
-"""`curated:FILE`: evidence and triples that people wrote, served as a teacher's replies (docs/design.md, sections 6 and 7).
+"""`curated:FILE`: evidence and triples written by people, as the replies of a teacher (docs/design.md, sections 6 and 7).
 
 A line is `{"question", "options"?, "evidence": [str], "triples"?: [{"subject", "predicate", "object", "confidence"?,
-"evidence": [int]}]}`. What people state without a confidence counts as certain (1.0). All their evidence is served,
-whatever number was asked for; scores and merged statements they gave none of, so those replies are empty.
+"evidence": [int]}]}`. A triple without a confidence counts as certain (1.0). All evidence of a question is served,
+whatever the requested number. There are no scores and merged statements, so these replies are empty.
 """
 
 import hashlib
@@ -36,9 +36,9 @@ _words = TypeAdapter(Words)
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What the file has for a question: the usable texts by their position in its list, and the triples that rest on them.
+    """The usable texts for a question, by their position in its list, and the triples with this evidence.
 
-    `problems` has a sentence for each that is not usable.
+    `problems` has a sentence for each unusable part.
     """
 
     evidence: dict[int, str]
@@ -49,22 +49,22 @@ class _Entry:
 class CuratedTeacher:
     """A file of curated lines. Thread-safe.
 
-    A query is found by its text and options, else by its text alone; of two lines for one question the first counts.
-    Raises InputError when the file cannot be read, is no UTF-8 text, or has no usable line. `problems` has a sentence for each
-    line, evidence or triple that cannot be used, with its line's number.
+    A query is looked up by its text and options, else by its text alone; the first line for a question counts. `problems` has a
+    sentence with the line number for each unusable line, evidence or triple. Raises InputError if the file cannot be read, is
+    not UTF-8, or has no usable line.
     """
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            raise InputError(f"there is no curated file at {path}", hint="Give the path of a JSONL file after `curated:`.")
+            raise InputError(f"The curated file {path} does not exist.", hint="Use curated:FILE with the path of a JSONL file.")
         self._path = path
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise InputError(f"the curated file {path} cannot be read: {error.strerror}") from error
+            raise InputError(f"Cannot read the curated file {path}: {error.strerror}.") from error
         if content.startswith(_OTHER_BOMS) or b"\x00" in content.split(b"\n", 1)[0]:
-            hint = "Save it as UTF-8, one JSON object a line."
-            raise InputError(f"the curated file {path} is not UTF-8 text", hint=hint)
+            hint = "Save it as UTF-8 with one JSON object per line."
+            raise InputError(f"The curated file {path} is not UTF-8 text.", hint=hint)
         self._fingerprint = f"{self.name}@{hashlib.sha256(content).hexdigest()}"
         self.problems: list[str] = []
         self._entries: dict[str, _Entry] = {}
@@ -74,7 +74,7 @@ class CuratedTeacher:
         if not self._entries:
             reason = self.problems[0] if self.problems else "it is empty"
             raise InputError(
-                f"the curated file {path} has no usable line ({reason})", hint="See docs/teachers.md for its form."
+                f"The curated file {path} has no usable line: {reason}.", hint="docs/teachers.md describes the format."
             )
 
     @property
@@ -83,7 +83,7 @@ class CuratedTeacher:
 
     @property
     def fingerprint(self) -> str:
-        """The file's name and the hash of its content: after a change of the file its questions are distilled again."""
+        """The file name and the hash of its content, so that a changed file is distilled again."""
         return self._fingerprint
 
     @property
@@ -91,19 +91,19 @@ class CuratedTeacher:
         return False
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
-        """Return what the file has for the request's question. Raises ReplyError when it has no entry for it."""
+        """Return the reply to the request's question. Raises ReplyError if the file has no line for it."""
         exact, loose = _keys(request.query.text, request.query.options)
         entry = self._entries.get(exact) or self._entries.get(loose)
         if entry is None:
-            hint = "Add a line for it to the file, or give a model as teacher."
-            raise ReplyError("the curated file has no entry for this question", hint=hint)
+            hint = "Add a line for it, or use a model as the teacher."
+            raise ReplyError("The curated file has no line for this question.", hint=hint)
         payload = request.schema.parse(_served(entry, request))
         if request.stage == "evidence":
             payload = payload.model_copy(update={"discarded": tuple(entry.problems)})
         return TeacherReply(payload, self._call(request, payload))
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is open."""
 
     def _call(self, request: TeacherRequest, payload: Reply) -> TeacherCall:
         key = request_key(self.name, request)
@@ -119,7 +119,7 @@ class CuratedTeacher:
         )
 
     def _take(self, number: int, line: bytes) -> None:
-        """Keep what a line has, and report what of it cannot be used."""
+        """Store the usable parts of a line, and report the others."""
         try:
             document = json_object(line)
             query = make_query(document.get("question"), document.get("options"))
@@ -133,9 +133,9 @@ class CuratedTeacher:
         except QueryInvalid as error:
             problems = [str(error)]
         for problem in problems:
-            self.problems.append(f"line {number}: {problem}")
-            said = "the curated file has an unusable part"
-            log.event(said, level=logging.WARNING, file=self._path.name, problem=self.problems[-1])
+            sentence = f"line {number}: {problem}"
+            self.problems.append(sentence)
+            log.event("the curated file has an unusable part", level=logging.WARNING, file=self._path.name, problem=sentence)
 
 
 def _keys(text: str, options: tuple[str, ...]) -> tuple[str, str]:
@@ -144,7 +144,7 @@ def _keys(text: str, options: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _one_line(value: Any) -> Any:
-    """Return a JSON value whose strings hold no control characters: they would reach the terminal that shows them."""
+    """Return a JSON value without control characters in its strings: they would reach the terminal."""
     if isinstance(value, str):
         return clean(_LINE_MARKS.sub(" ", value))
     if isinstance(value, list):
@@ -155,7 +155,7 @@ def _one_line(value: Any) -> Any:
 
 
 def _entry(document: Mapping[str, Any]) -> _Entry:
-    """Return what of a line can be used, and what is wrong with the rest. Raises QueryInvalid when it has no evidence."""
+    """Return the usable parts of a line and the problems of the others. Raises QueryInvalid without evidence."""
     evidence, triples = document.get("evidence"), document.get("triples") or []
     if not isinstance(evidence, list):
         raise QueryInvalid('no list "evidence"')
@@ -185,16 +185,16 @@ def _entry(document: Mapping[str, Any]) -> _Entry:
 
 
 def _served(entry: _Entry, request: TeacherRequest) -> list[Any]:
-    """Return the list of the reply to the request's stage."""
+    """Return the entries of the reply to a request."""
     if request.stage == "evidence":
         return list(entry.evidence.values())
     if request.stage != "triples":
         return []
     places = {canonical_text(text): place for place, text in reversed(list(enumerate(request.texts)))}
-    found = []
+    triples = []
     for item in entry.triples:
         texts = (canonical_text(entry.evidence[number]) for number in item.evidence)
-        known = sorted({places[text] for text in texts if text in places})
-        if known:
-            found.append({**item.model_dump(), "evidence": known})
-    return found
+        evidence = sorted({places[text] for text in texts if text in places})
+        if evidence:
+            triples.append({**item.model_dump(), "evidence": evidence})
+    return triples

@@ -1,4 +1,4 @@
-"""The JSON in what a model wrote: read strictly first, then by `json-repair` (docs/replies.md). No I/O."""
+"""Find the JSON in the text of a model: strictly first, then by `json-repair` (docs/replies.md). No I/O."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udf
 
 
 def clean(value: Any) -> Any:
-    """Return a JSON value whose strings hold neither control characters nor halves of surrogate pairs."""
+    """Return a JSON value whose strings have neither control characters nor halves of surrogate pairs."""
     if isinstance(value, str):
         return _NOT_TEXT.sub("\ufffd", value)
     if isinstance(value, list):
@@ -23,22 +23,22 @@ def clean(value: Any) -> Any:
 
 
 def documents(body: str) -> tuple[list[Any], str]:
-    """Return the JSON objects and lists in `body` that need no repair, and the text from the first on that does.
+    """Return the valid JSON objects and lists in `body`, and the text from the first invalid one on.
 
-    Where there are several, their list comes last: some models write one object a line.
+    If there are several, their list comes last, because some models write one object per line.
     """
-    found, position = list[Any](), 0
+    values, position = list[Any](), 0
     while (start := LIKE_JSON.search(body, position)) is not None:
         try:
             document, position = _DECODER.raw_decode(body, start.start())
         except ValueError:
-            return found, body[start.start() :]
-        found.append(clean(document))
-    return [*found, found] if len(found) > 1 else found, ""
+            return values, body[start.start() :]
+        values.append(clean(document))
+    return [*values, values] if len(values) > 1 else values, ""
 
 
 def repaired(broken: str) -> list[Any]:
-    """Return what `json-repair` makes of a text that begins like JSON: an object or a list, or nothing."""
+    """Return the object or list that `json-repair` finds in a text that begins like JSON, as a list of at most one."""
     import json_repair
 
     document = json_repair.loads(broken[: _last_closed(broken)] or broken, skip_json_loads=True) if broken else None
@@ -46,21 +46,21 @@ def repaired(broken: str) -> list[Any]:
 
 
 def closed(broken: str) -> str:
-    """Return a JSON text that stops in the middle, closed after the last whole entry of its list; '' where there is none."""
-    opened, whole = list[str](), ""
+    """Return a JSON text that was cut off, closed after the last complete entry of its list; '' without one."""
+    brackets, closed_text = list[str](), ""
     for token in _TOKEN.finditer(broken):
         if token[0] in "{[":
-            opened.append("}" if token[0] == "{" else "]")
-        elif token[0] in "}]" and opened:
-            opened.pop()
-        in_list = opened in (["]"], ["}", "]"])
+            brackets.append("}" if token[0] == "{" else "]")
+        elif token[0] in "}]" and brackets:
+            brackets.pop()
+        in_list = brackets in (["]"], ["}", "]"])
         if in_list and token[0] not in "{[" and token["end"] in (None, '"'):
-            whole = broken[: token.end()] + "".join(reversed(opened))
-    return whole
+            closed_text = broken[: token.end()] + "".join(reversed(brackets))
+    return closed_text
 
 
 def looks_cut_off(broken: str) -> bool:
-    """Return whether JSON stops in the middle of an entry. Missing closing brackets alone can be mended."""
+    """Return whether JSON stops in the middle of an entry. Missing closing brackets alone can be repaired."""
     broken = broken.rstrip().removesuffix("```").rstrip()
     outside = _STRING.sub("", broken)
     unclosed = '"' in outside or len(_OPENING.findall(outside)) > len(_CLOSING.findall(outside))
@@ -68,12 +68,12 @@ def looks_cut_off(broken: str) -> bool:
 
 
 def _last_closed(text: str) -> int:
-    """Return the place after the last closing bracket, 0 where there is none."""
+    """Return the position after the last closing bracket, 0 without one."""
     return max(text.rfind("}"), text.rfind("]")) + 1
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; of a key that was given two different values neither is believed, and it is None."""
+    """Return a JSON object. A key with two different values becomes None."""
     document: dict[str, Any] = {}
     for key, value in pairs:
         document[key] = value if document.get(key, value) == value else None

@@ -1,8 +1,8 @@
-"""From what a model wrote to a validated reply (docs/replies.md). No I/O.
+"""Parse and validate the text of a reply (docs/replies.md). No I/O.
 
-The text is read strictly first (without reasoning, out of code fences and prose), then by `json-repair`, last as the records
-and calls that models write instead of JSON. Nothing is guessed about meaning: NaN is no number, a key with two values has
-neither, an unclosed document counts as cut off rather than as a shorter one.
+The text is parsed strictly first (without reasoning, code fences and prose), then by `json-repair`, then as the records and
+calls that some models write instead of JSON. Nothing is guessed: NaN is not a number, a key with two values has none, and an
+unclosed document is cut off, not a shorter one.
 """
 
 import re
@@ -32,11 +32,11 @@ _REFUSAL = re.compile(
 
 
 class Unreadable(ValueError):  # noqa: N818 - reads as what happened
-    """The reply is not what was asked for. The message is one sentence that can be sent back to the model."""
+    """The reply is unusable. The message is a sentence that can be sent to the model."""
 
 
 class CutOff(Unreadable):
-    """The reply stops in the middle."""
+    """The reply is incomplete."""
 
 
 class Refused(Unreadable):
@@ -44,7 +44,7 @@ class Refused(Unreadable):
 
 
 def read(text: str, schema: type[R], *, finish_reason: str = "stop") -> R:
-    """Return the reply of shape `schema` that is in `text`; where one object of several is unusable, `discarded` says why.
+    """Return the reply of shape `schema` in `text`. `discarded` has the reasons for unusable objects.
 
     Raises CutOff, Refused or Unreadable.
     """
@@ -53,39 +53,39 @@ def read(text: str, schema: type[R], *, finish_reason: str = "stop") -> R:
     body = without_reasoning(text).strip()
     try:
         whole, broken = documents(body)
-        found, reason = _first_fitting(whole, schema)
-        if found is not None:
-            return found
+        reply, reason = _first_fitting(whole, schema)
+        if reply is not None:
+            return reply
         if finish_reason == "length" or looks_cut_off(broken) or (text.strip() and not body):
             raise CutOff("the reply stops in the middle")
         if finish_reason == "content_filter" or is_refusal(body):
             raise Refused("the reply declines to answer")
-        written = triple_entries(body) if schema is TriplesReply and not _REFUSAL.match(body) else []
-        found, later = _first_fitting([*repaired(broken), *([written] if written else [])], schema)
+        records = triple_entries(body) if schema is TriplesReply and not _REFUSAL.match(body) else []
+        reply, later = _first_fitting([*repaired(broken), *([records] if records else [])], schema)
     except RecursionError as error:
         raise Unreadable("the reply is nested too deeply") from error
-    if found is None:
+    if reply is None:
         raise Unreadable(reason or later or "there is no JSON in the reply")
-    return found
+    return reply
 
 
 def read_whole_entries(text: str, schema: type[R]) -> R:
-    """Return the entries of a reply that was cut off before the place where it stops. Raises CutOff where there is none."""
+    """Return the complete entries of a reply that was cut off. Raises CutOff if there are none."""
     _, broken = documents(without_reasoning(text).strip())
-    found, _ = _first_fitting(documents(closed(broken))[0], schema)
-    if found is None or not found.items:
+    reply, _ = _first_fitting(documents(closed(broken))[0], schema)
+    if reply is None or not reply.items:
         raise CutOff("the reply stops in its first entry")
-    reason = f"the reply was cut off: its first {len(found.items)} entries are kept"
-    return found.model_copy(update={"discarded": (*found.discarded, reason)})
+    reason = f"the reply was cut off: its first {len(reply.items)} entries are kept"
+    return reply.model_copy(update={"discarded": (*reply.discarded, reason)})
 
 
 def is_refusal(body: str) -> bool:
-    """Return whether a reply without its reasoning is short, holds no JSON and begins as models do when they decline."""
+    """Return whether a reply without its reasoning is short, has no JSON and begins like a refusal."""
     return len(body) <= _LONGEST_REFUSAL and not LIKE_JSON.search(body) and bool(_REFUSAL.match(body))
 
 
 def join(partial: str, continuation: str) -> str:
-    """Return a reply that was cut off with its continuation: what the model repeats of the end is not repeated."""
+    """Join a reply that was cut off with its continuation, without the part that the model repeats."""
     continuation = without_reasoning(continuation)
     opened = re.match(r"\s*```[\w-]*[ \t]*\r?\n", continuation)
     if opened:
@@ -97,10 +97,10 @@ def join(partial: str, continuation: str) -> str:
 
 
 def fit(reply: R, request: TeacherRequest) -> R:
-    """Return `reply` held against its request: at most `count` evidence, positions that exist, one score an evidence.
+    """Return `reply` without the entries that do not match its request: too many, unknown positions, two scores for one.
 
-    Positions that can only be 1-based are shifted. A triple that names no evidence gets those in which both its ends occur.
-    Whatever is dropped is named in `discarded`. Raises Unreadable when entries were asked for, or given, and none is left.
+    Positions that can only be 1-based are shifted. A triple without evidence gets the evidence in which both its ends occur.
+    `discarded` names the entries that were dropped. Raises Unreadable if no entry is left.
     """
     items, discarded = list(reply.items), list(reply.discarded)
     if isinstance(reply, EvidenceReply):
@@ -121,45 +121,45 @@ def fit(reply: R, request: TeacherRequest) -> R:
 
 def _positioned(items: list[Any], key: str, size: int, discarded: list[str]) -> list[Any]:
     shift = 1 if size and {getattr(item, key) for item in items} == set(range(1, size + 1)) else 0
-    kept: dict[int, Any] = {}
+    by_position: dict[int, Any] = {}
     for item in items:
         position = getattr(item, key) - shift
         if size and not 0 <= position < size:
-            discarded.append(f"{key} {position}: there is no such position in the request")
-        elif position in kept:
+            discarded.append(f"{key} {position}: the request has no such position")
+        elif position in by_position:
             discarded.append(f"{key} {position}: given twice")
         else:
-            kept[position] = item.model_copy(update={key: position})
-    return list(kept.values())
+            by_position[position] = item.model_copy(update={key: position})
+    return list(by_position.values())
 
 
 def _supported(items: list[Any], texts: Sequence[str], discarded: list[str]) -> list[Any]:
-    """Return the triples with the positions of their evidence that exist, without the triples that have none left."""
+    """Return the triples with existing evidence only, without those that have none left."""
     size = len(texts)
     positions = {position for item in items for position in item.evidence}
     shift = 1 if positions and min(positions) >= 1 and max(positions) == size else 0
     grounds = [Grounds(text) for text in texts] if not all(item.evidence for item in items) else []
-    kept = []
+    supported = []
     for place, item in enumerate(items):
         if item.evidence:
-            found = dict.fromkeys(position - shift for position in item.evidence if position - shift < size)
+            evidence = dict.fromkeys(position - shift for position in item.evidence if position - shift < size)
             reason = "it names no evidence of the request"
         else:
-            found = dict.fromkeys(at for at, ground in enumerate(grounds) if not ground.problem(item.subject, item.object))
+            evidence = dict.fromkeys(at for at, ground in enumerate(grounds) if not ground.problem(item.subject, item.object))
             reason = "it names no evidence, and none holds both its ends"
-        if not found:
+        if not evidence:
             discarded.append(f"triples[{place}]: {reason}")
-        elif tuple(found) == item.evidence:
-            kept.append(item)
+        elif tuple(evidence) == item.evidence:
+            supported.append(item)
         else:
-            kept.append(item.model_copy(update={"evidence": tuple(found)}))
-    return kept
+            supported.append(item.model_copy(update={"evidence": tuple(evidence)}))
+    return supported
 
 
 def _first_fitting(candidates: Iterable[Any], schema: type[R]) -> tuple[R | None, str]:
-    """Return the first candidate with usable entries, else an empty one, else None; and why the first did not fit.
+    """Return the first candidate with usable entries, else an empty one, else None, with the reason why the first did not fit.
 
-    A model wraps the list in other objects, or gives it another name: each list of objects within a candidate is tried.
+    Models wrap the list in other objects or rename it, so each list of objects within a candidate is tried.
     """
     empty, reason = None, ""
     for document in candidates:
@@ -176,7 +176,7 @@ def _first_fitting(candidates: Iterable[Any], schema: type[R]) -> tuple[R | None
 
 
 def _lists_in(document: Any, depth: int) -> Iterator[list[Any]]:
-    """Yield the lists of objects or lists within a JSON value, also of those that were written as a text."""
+    """Yield the lists of objects or lists within a JSON value, including lists inside strings."""
     for value in document.values() if isinstance(document, dict) else document if isinstance(document, list) else ():
         inner = next(iter(documents(value)[0]), None) if isinstance(value, str) else value
         if isinstance(inner, list) and inner and isinstance(inner[0], dict | list):

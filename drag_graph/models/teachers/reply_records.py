@@ -1,10 +1,9 @@
-"""Triples that a model wrote as records or calls although asked for JSON (docs/replies.md). No I/O.
+"""Parse triples that a model wrote as records or calls instead of JSON (docs/replies.md). No I/O.
 
     ("relationship"<|>A<|>B<|>description<|>8)##     delimiter records, as graph extraction prompts teach them
-    predicate(subject, object)                        one a line
+    predicate(subject, object)                        one per line
 
-Such a triple names no evidence. What a line leaves open (three ends, a description without a verb between the ends) is not
-guessed.
+These triples have no evidence. Ambiguous lines (three ends, a description without a verb between the ends) are not guessed.
 """
 
 import re
@@ -21,17 +20,17 @@ _BULLET = re.compile(r"\A(?:[-*\u2022]|\(?\d{1,3}[.)]|\[\d{1,3}\])\s+")
 _CALL = re.compile(r"(?:[\w ]{1,30}:\s+)?([^\W\d][\w'-]*(?: [\w'-]+){0,7})\((.+)\)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _MEMBER = re.compile(r'(?:"[^"]*"|\([^()]*\)|\d+(?:,\d{3})+(?!\d)|[^,])+')
-"""What commas separate outside of quotes, parentheses and numbers (1,686)."""
+"""Members between commas, except in quotes, parentheses and numbers (1,686)."""
 _QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "`": "`"}
 _WORDS_BETWEEN = re.compile(r" (?P<words>(?!(?:the|an?) )[\w-]+(?: [\w-]+){0,7}?)(?: (?:the|an?))? ", re.IGNORECASE)
 _OTHER_CLAUSE = re.compile(r"\b(?:and|or|but|that|which|who|whom|whose|where|when|while)\b|'s\b|\u2019s\b", re.IGNORECASE)
 _CAMEL = re.compile(r"(?<=[a-z])[A-Z](?![A-Z])")
 RELATED = "is related to"
-"""The predicate of a relationship record in whose description no words between its ends say how they are related."""
+"""Predicate of a relationship record whose description has no words between its ends."""
 
 
 def triple_entries(body: str) -> list[Any]:
-    """Return the triples written in `body`, for `TriplesReply.parse`: mappings, or what is unclear as a text."""
+    """Return the triples in `body` for `TriplesReply.parse`: mappings, or strings if they are ambiguous."""
     entries = list(_records(body)) or list(_calls(body))
     _rescale([entry for entry in entries if isinstance(entry, dict) and "confidence" in entry])
     return entries
@@ -47,7 +46,7 @@ def _records(body: str) -> Iterator[Any]:
         subject, object_, description, *rest = fields
         entry: dict[str, Any] = {
             "subject": subject,
-            "predicate": _said_between(subject, object_, description),
+            "predicate": _words_between(subject, object_, description),
             "object": object_,
         }
         if rest and rest[-1]:
@@ -56,9 +55,9 @@ def _records(body: str) -> Iterator[Any]:
 
 
 def _rescale(entries: list[Any]) -> None:
-    """Map strengths to confidences: as they are in [0, 1], a tenth where the reply rates from 1 to 10.
+    """Convert strengths to confidences: unchanged in [0, 1], divided by 10 if the reply rates from 1 to 10.
 
-    It does where a number is above 1, or where all are whole numbers; what is no number is left for the validation to refuse.
+    It does if a number is above 1 or all are whole numbers. The validation rejects other texts.
     """
     given = [entry["confidence"] for entry in entries]
     numbers = [float(text) for text in given if _NUMBER.fullmatch(text)]
@@ -68,29 +67,29 @@ def _rescale(entries: list[Any]) -> None:
             entry["confidence"] = float(entry["confidence"]) / 10
 
 
-def _said_between(subject: str, object_: str, description: str) -> str:
-    """Return the few words that lead from the subject to the object at the beginning of the description, else `RELATED`."""
+def _words_between(subject: str, object_: str, description: str) -> str:
+    """Return the few words between subject and object at the beginning of the description, else `RELATED`."""
     text, first = (one.removeprefix("The ").removeprefix("the ") for one in (description, subject))
     rest = text[len(first) : len(first) + _LONGEST_BETWEEN] if first and text.startswith(first) else ""
     place = rest.find(f" {object_}") + 1
-    found = _WORDS_BETWEEN.fullmatch(rest[:place])
+    match = _WORDS_BETWEEN.fullmatch(rest[:place])
     follows = rest[place + len(object_) : place + len(object_) + 1]
-    if found is None or follows.isalnum() or _OTHER_CLAUSE.search(found["words"]):
+    if match is None or follows.isalnum() or _OTHER_CLAUSE.search(match["words"]):
         return RELATED
-    # A capital before the object belongs to a longer name: "pays the Honest Chain" says nothing of a chain.
-    return RELATED if found["words"].split()[-1][0].isupper() else found["words"]
+    # A capital before the object belongs to a longer name: "pays the Honest Chain" is not about a chain.
+    return RELATED if match["words"].split()[-1][0].isupper() else match["words"]
 
 
 def _calls(body: str) -> Iterator[Any]:
     for line in body.splitlines():
         if len(line) > _LONGEST_LINE:
             continue
-        found = _CALL.fullmatch(_bare(_BULLET.sub("", line.strip()).rstrip(",;.")))
-        ends = [_bare(end) for end in _MEMBER.findall(found[2])] if found else []
-        if found and len(ends) == 2:  # noqa: PLR2004 - two ends
-            predicate = _CAMEL.sub(lambda hump: f" {hump[0].lower()}", found[1])
+        match = _CALL.fullmatch(_bare(_BULLET.sub("", line.strip()).rstrip(",;.")))
+        ends = [_bare(end) for end in _MEMBER.findall(match[2])] if match else []
+        if match and len(ends) == 2:  # noqa: PLR2004 - two ends
+            predicate = _CAMEL.sub(lambda hump: f" {hump[0].lower()}", match[1])
             yield {"subject": ends[0], "predicate": predicate, "object": ends[1]}
-        elif len(ends) > 2:  # noqa: PLR2004 - which commas belong to a name is not said
+        elif len(ends) > 2:  # noqa: PLR2004 - a comma may belong to a name
             yield line
 
 
