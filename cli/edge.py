@@ -138,7 +138,7 @@ def calibrate(
     if picture is not None:
         require_picture(picture, settings, force=force)
     with progress.progress(quiet=json, priced=False) as meter:
-        run = graph.sites.calibrate(questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=meter.count)
+        run = graph.sites.calibrate(questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=meter.run)
     calibration = run.result()
     if picture is not None:
         calibration.draw(picture)

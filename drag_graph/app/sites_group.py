@@ -1,7 +1,6 @@
 """`graph.sites`: this machine as a site of a cloud."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import CloudError, CloudUnavailable, ConfigurationError, InputError
+from drag_graph.jobs.runner import OnProgress, ProgressMeter
 
 if TYPE_CHECKING:
     from drag_graph.sites.calibration import Point
@@ -187,15 +187,14 @@ class SitesGroup(ResourceUser):
         *,
         cloud_rate: float | None = None,
         wrong_rate: float | None = None,
-        on_progress: Callable[[int], None] = lambda _number: None,
+        on_progress: OnProgress | None = None,
         wait: bool = True,
         **settings: Any,
     ) -> RunHandle[Calibration]:
         """Find the agreement threshold for a rate of cloud calls or of wrong local answers, on questions with gold answers.
 
         Pass one of `cloud_rate` (upper limit on the fraction of questions sent to the cloud) and `wrong_rate` (acceptable error
-        rate of local answers). Each question is answered several times (`candidates`); no answer is stored. `on_progress`
-        receives the number of finished questions.
+        rate of local answers). Each question is answered several times (`candidates`); no answer is stored.
         """
         from drag_graph.sites.calibration import curve, for_cloud_rate, for_wrong_rate, judge_questions
 
@@ -209,12 +208,10 @@ class SitesGroup(ResourceUser):
             raise InputError("None of the questions has a gold answer.", hint='Add it under the key "answer".')
 
         def run(interruption: Interruption) -> Calibration:
-            done = 0
+            meter = ProgressMeter(len(queries), on_progress)
 
             def count() -> None:
-                nonlocal done
-                done += 1
-                on_progress(done)
+                meter.count(0.0)
                 interruption.check()
 
             with resources.reading(asks=True) as session:
