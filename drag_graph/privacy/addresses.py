@@ -7,7 +7,7 @@ import regex
 from drag_graph.privacy.labelled import LABEL
 from drag_graph.privacy.public_names import folded, words
 from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span
+from drag_graph.privacy.spans import Span, spans_of
 
 _SUFFIX = (
     r"street|st|road|rd|avenue|ave|av|drive|dr|lane|ln|boulevard|blvd|court|ct|place|pl|square|sq|terrace|crescent|close|way|parkway|pkwy|"
@@ -97,12 +97,9 @@ def _tails(text: str, streets: list[Span]) -> Iterator[Span]:
 
 
 def _streets(text: str, *, has_lines: bool) -> Iterator[Span]:
-    for match in _AT.finditer(text):
-        yield Span(match.start("address"), match.end("address"), "STREET_ADDRESS", "address")
-    lines = [(0, len(text))] if has_lines else [line.span() for line in _LINE.finditer(text)]
-    for low, high in lines:
-        for match in STREET.finditer(text, low, high):
-            yield Span(match.start(), match.end(), "STREET_ADDRESS", "street")
+    yield from spans_of(_AT, text, "STREET_ADDRESS", "address", "address")
+    lines = None if has_lines else [line.span() for line in _LINE.finditer(text)]
+    yield from spans_of(STREET, text, "STREET_ADDRESS", "street", parts=lines)
 
 
 def _blocks(text: str, *, has_lines: bool) -> Iterator[Span]:

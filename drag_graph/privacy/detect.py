@@ -13,7 +13,7 @@ from drag_graph.privacy.people import People
 from drag_graph.privacy.personal import Personal
 from drag_graph.privacy.question_text import Item, Passage, joined
 from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Generalised, Span, settled
+from drag_graph.privacy.spans import Generalised, Span, settled, spans_of
 from drag_graph.privacy.structured import URL, StructuredDetector, loose_phones
 
 Field = tuple[str, int, int]
@@ -118,7 +118,7 @@ def _of_open_questions(text: str, *, is_open: bool) -> list[Span]:
     """Return web addresses and possible telephone numbers, which are private only in a person's own question."""
     if not is_open:
         return []
-    return [*loose_phones(text), *(Span(match.start(), match.end(), "URL", "format") for match in URL.finditer(text))]
+    return [*loose_phones(text), *spans_of(URL, text, "URL", "format")]
 
 
 def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]], text: str) -> list[Span]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span
+from drag_graph.privacy.spans import Span, spans_of
 
 _LINK = r"(?:\s*\(?\s*(?:number|numbers|no\b\.?|nr\b\.?|num\b\.?|id|ids|card|code|details?|ending in|ending with))*\)?\s*(?:(?:is|was|are|to|reads?|as|like|of|under|:|=|#|-)\s*){0,3}[\"'“‘«(]{0,2}"
 _LABELS = {
@@ -88,16 +88,12 @@ def _users(text: str) -> Iterator[Span]:
             after = _AFTER_USER.match(text, match.end("code"))
             if after and _SECRET_LOOKS.search(after["code"]):
                 yield Span(after.start("code"), after.end("code"), "PASSWORD", "label")
-    for match in _QUOTED_USER.finditer(text):
-        yield Span(match.start("code"), match.end("code"), "USER_NAME", "label")
-    for match in _HANDLE.finditer(text):
-        yield Span(match.start(), match.end(), "USER_NAME", "format")
+    yield from spans_of(_QUOTED_USER, text, "USER_NAME", "label", "code")
+    yield from spans_of(_HANDLE, text, "USER_NAME", "format")
 
 
 def _post_and_plates(text: str) -> Iterator[Span]:
-    for pattern in (_UK_POSTCODE, _CA_POSTCODE):
-        for match in pattern.finditer(text):
-            yield Span(match.start(), match.end(), "POSTCODE", "format")
+    yield from spans_of(_UK_POSTCODE, text, "POSTCODE", "format")
+    yield from spans_of(_CA_POSTCODE, text, "POSTCODE", "format")
     if _CAR.search(text):
-        for match in _PLATE.finditer(text):
-            yield Span(match.start(), match.end(), "PLATE", "format")
+        yield from spans_of(_PLATE, text, "PLATE", "format")

@@ -1,6 +1,6 @@
 """Details of a person: birth, age, place, employer, job."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import regex
 
@@ -8,7 +8,7 @@ from drag_graph.ports.private_details import Kept
 from drag_graph.privacy.public_names import folded, is_place, jobs, words
 from drag_graph.privacy.question_text import FIRST_PERSON, Passage
 from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span
+from drag_graph.privacy.spans import Span, is_within, spans_of
 
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 DATE = (
@@ -48,6 +48,7 @@ _LIVING = Pattern(
     rf"(?i:\b(?:writing|calling|posting|liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|based|born|raised|grew up|moved(?: here)?|stay(?:s|ed|ing)?|settled|located|home ?town|home city|i['’]m|i am|travel(?:l?ing|s)?|visit(?:ing)?|com(?:e|es|ing)|fly(?:ing)?|here|support\s+\w+)(?:\s+back)?(?:\s+(?:in|at|to|from|near|outside|around|is))+\s+(?:the\s+)?(?:city of\s+|town of\s+|village of\s+)?|\bhome ?(?:town|city)(?: is|:)?\s+)"
     rf"(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"
 )
+_AFTER_NAME = Pattern(rf"(?:,\s+[^,.()\n]{{3,60}}?)?\s+(?:is\s+)?(?:from|at|of|with)\s+(?P<org>{_CAPITALS})")
 _JOB_WORD = r"[\p{L}][\p{L}'’/&-]*"
 _JOB = Pattern(
     rf"(?i:\b(?:as an?|i am an?|i['’]m an?|i work as an?|works? as an?|working as an?|worked as an?|employed as an?|job:?(?: is)?(?: an?)?|occupation:?(?: is)?|profession:?(?: is)?|my job is(?: an?)?)\s+)(?P<job>{_JOB_WORD}(?:,?[^\S\n](?:and[^\S\n])?{_JOB_WORD}){{0,4}})"
@@ -87,70 +88,44 @@ class Personal:
         if self._strict or (passage.is_open and personal):
             personal = [(0, len(text))]
         mine = [part for part in passage.segments if FIRST_PERSON.search(text, *part)]
+        own = [*personal, *(mine if passage.is_open else ())]
+        all_parts = {*personal, *mine}
         details = [
-            *_born(text),
-            *_jobs(text, private, [*personal, *(mine if passage.is_open else ())]),
-            *_places(passage, private, personal, mine),
-            *_work(passage, private, personal, mine),
+            *spans_of(_BORN, text, "DATE_OF_BIRTH", "birth", "date"),
+            *_jobs(text, private, own),
+            *(span for match in _matches(_LIVING, text, all_parts) for span in _place(match)),
+            *_places(passage, private, personal, own),
+            *spans_of(_FIRM, text, "ORGANIZATION", "firm", parts=personal),
+            *spans_of(_WORK, text, "ORGANIZATION", "work", "org", parts=all_parts),
+            *_employers(passage, private, own),
         ]
         kept: list[Kept] = []
-        for span in (*_dates(text, has_years=self._strict), *_ages(text)):
-            if (
-                self._strict
-                or any(low <= span.start < high for low, high in personal)
-                or (passage.is_open and self._is_own(span, mine))
-            ):
+        years = spans_of(_YEAR, text, "DATE", "date") if self._strict else ()
+        for span in (*years, *spans_of(_DATE, text, "DATE", "date"), *spans_of(_AGE, text, "AGE", "age", "age")):
+            if self._strict or is_within(span.start, own):
                 details.append(span)
             else:
                 why = "no name, contact or place belongs to it"
                 kept.append(Kept("", span.start, span.end, span.type, span.detector, why))
         return details, kept
 
-    @staticmethod
-    def _is_own(span: Span, mine: Sequence[tuple[int, int]]) -> bool:
-        return any(low <= span.start < high for low, high in mine)
 
-
-def _born(text: str) -> Iterator[Span]:
-    for match in _BORN.finditer(text):
-        yield Span(match.start("date"), match.end("date"), "DATE_OF_BIRTH", "birth")
-
-
-def _dates(text: str, *, has_years: bool) -> Iterator[Span]:
-    for match in _YEAR.finditer(text) if has_years else ():
-        yield Span(match.start(), match.end(), "DATE", "date")
-    for match in _DATE.finditer(text):
-        yield Span(match.start(), match.end(), "DATE", "date")
-
-
-def _ages(text: str) -> Iterator[Span]:
-    for match in _AGE.finditer(text):
-        yield Span(match.start("age"), match.end("age"), "AGE", "age")
+def _matches(pattern: Pattern, text: str, parts: Iterable[tuple[int, int]]) -> Iterator["regex.Match[str]"]:
+    for low, high in parts:
+        yield from pattern.finditer(text, low, high)
 
 
 def _places(
-    passage: Passage, private: Sequence[Span], personal: Sequence[tuple[int, int]], mine: Sequence[tuple[int, int]]
+    passage: Passage, private: Sequence[Span], personal: Sequence[tuple[int, int]], own: Sequence[tuple[int, int]]
 ) -> Iterator[Span]:
     text = passage.text
-    for low, high in {*personal, *mine}:
-        for match in _LIVING.finditer(text, low, high):
-            yield from _place(match)
     for entity in passage.entities:
-        within = any(low <= entity.start < high for low, high in personal) or (
-            passage.is_open and any(low <= entity.start < high for low, high in mine)
-        )
         is_unknown = passage.is_open and entity.type == "GPE" and not is_place(text[entity.start : entity.end])
-        if entity.type in {"GPE", "LOC", "FAC"} and (within or is_unknown):
+        if entity.type in {"GPE", "LOC", "FAC"} and (is_unknown or is_within(entity.start, own)):
             yield Span(entity.start, entity.end, "PLACE", "spacy")
-    for low, high in personal:
-        for match in _FROM.finditer(text, low, high):
-            name = match["place"]
-            if (
-                match.group().startswith(("from", "From"))
-                or is_place(name)
-                or (match["more"] and is_place(match["more"].partition(" (")[0]))
-            ):
-                yield from _place(match)
+    for match in _matches(_FROM, text, personal):
+        if match.group().startswith(("from", "From")) or is_place(match["place"]) or _ends_in_a_place(match):
+            yield from _place(match)
     for span in private:
         if span.type == "STREET_ADDRESS" and (match := _AFTER_STREET.match(text[span.end :])) and not _begins(match["place"]):
             yield Span(span.end + match.start("place"), span.end + match.end("place"), "PLACE", "after a street")
@@ -162,43 +137,23 @@ def _begins(text: str) -> bool:
 
 
 def _place(match: "regex.Match[str]") -> Iterator[Span]:
-    start, end = match.span("place")
     if not _begins(match["place"]):
-        yield Span(
-            start,
-            match.end("more") if match["more"] and is_place(match["more"].partition(" (")[0]) else end,
-            "PLACE",
-            "resident",
-        )
+        end = match.end("more") if _ends_in_a_place(match) else match.end("place")
+        yield Span(match.start("place"), end, "PLACE", "resident")
 
 
-def _work(
-    passage: Passage, private: Sequence[Span], personal: Sequence[tuple[int, int]], mine: Sequence[tuple[int, int]]
-) -> Iterator[Span]:
+def _ends_in_a_place(match: "regex.Match[str]") -> bool:
+    return bool(match["more"]) and is_place(match["more"].partition(" (")[0])
+
+
+def _employers(passage: Passage, private: Sequence[Span], own: Sequence[tuple[int, int]]) -> Iterator[Span]:
     text = passage.text
-    for low, high in personal:
-        for match in _FIRM.finditer(text, low, high):
-            yield Span(match.start(), match.end(), "ORGANIZATION", "firm")
-    for low, high in {*personal, *mine}:
-        for match in _WORK.finditer(text, low, high):
-            yield Span(match.start("org"), match.end("org"), "ORGANIZATION", "work")
     for entity in passage.entities:
         is_label = regex.fullmatch(r"\p{Lu}{2,5}", text[entity.start : entity.end])
-        if (
-            entity.type == "ORG"
-            and not is_label
-            and (
-                any(low <= entity.start < high for low, high in personal)
-                or (passage.is_open and any(low <= entity.start < high for low, high in mine))
-            )
-        ):
+        if entity.type == "ORG" and not is_label and is_within(entity.start, own):
             yield Span(entity.start, entity.end, "ORGANIZATION", "spacy")
     for span in private:
-        if span.type == "PERSON" and (
-            match := regex.match(
-                rf"(?:,\s+[^,.()\n]{{3,60}}?)?\s+(?:is\s+)?(?:from|at|of|with)\s+(?P<org>{_CAPITALS})", text[span.end :]
-            )
-        ):
+        if span.type == "PERSON" and (match := _AFTER_NAME.match(text[span.end :])):
             start, end = span.end + match.start("org"), span.end + match.end("org")
             yield Span(start, end, "PLACE" if is_place(text[start:end]) else "ORGANIZATION", "after a name")
 
@@ -216,11 +171,9 @@ def _jobs(text: str, private: Sequence[Span], personal: Sequence[tuple[int, int]
         before = text[max(0, span.start - 80) : span.start]
         if match := _BEFORE.search(before):
             yield from _job_before(span.start - len(before) + match.start("job"), match["job"])
-    for low, high in personal:
-        for match in _NAMED_JOB.finditer(text, low, high):
-            yield Span(match.start("job"), match.end("job"), "JOB", "job")
-        for match in _JOB.finditer(text, low, high):
-            yield from _job(match.start("job"), match["job"])
+    yield from spans_of(_NAMED_JOB, text, "JOB", "job", "job", parts=personal)
+    for match in _matches(_JOB, text, personal):
+        yield from _job(match.start("job"), match["job"])
 
 
 def _job(start: int, text: str) -> Iterator[Span]:

@@ -1,7 +1,8 @@
 """Spans of a text that detectors return, and how overlapping ones are merged."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from drag_graph.ports.private_details import Finding
 
@@ -40,6 +41,20 @@ class Generalised:
         """Return the place in the original of a place of this text that is not inside a replacement."""
         before, after = max(move for move in self._moves if move[1] <= place)
         return place - after + before
+
+
+def spans_of(
+    pattern: Any, text: str, kind: str, detector: str, group: int | str = 0, *, parts: Iterable[tuple[int, int]] | None = None
+) -> Iterator[Span]:
+    """Yield a span for each match of a pattern, or of one of its groups, in a text or in parts of it."""
+    for low, high in ((0, len(text)),) if parts is None else parts:
+        for match in pattern.finditer(text, low, high):
+            yield Span(match.start(group), match.end(group), kind, detector)
+
+
+def is_within(place: int, parts: Iterable[tuple[int, int]]) -> bool:
+    """Whether a place is in one of these parts of the text."""
+    return any(low <= place < high for low, high in parts)
 
 
 def settled(spans: Iterable[Span]) -> list[Span]:

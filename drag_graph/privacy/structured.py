@@ -25,7 +25,7 @@ from presidio_analyzer.predefined_recognizers import (
 )
 
 from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span
+from drag_graph.privacy.spans import Span, spans_of
 
 _compile = partial(Pattern, flags=regex.IGNORECASE)
 EMAIL = _compile(
@@ -106,8 +106,7 @@ class StructuredDetector:
 
     def _formats(self, text: str) -> Iterator[Span]:
         for pattern, kind in _PLAIN:
-            for match in pattern.finditer(text):
-                yield Span(match.start(), match.end(), kind, "format")
+            yield from spans_of(pattern, text, kind, "format")
         for pattern in (IPV4, IPV6):
             for match in pattern.finditer(text):
                 if _is_global(match.group()):
