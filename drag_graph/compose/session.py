@@ -253,7 +253,7 @@ class Session:
 
         Raises StoreUnfit if another embedder filled the store, or if answers cannot be stored because it can only be read.
         """
-        self._check_embedder()
+        self._check_embedder(writes=not unkept)
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
         is_here = student_is_here(settings) if on_this_machine is None else on_this_machine
         return Asker(
@@ -266,10 +266,10 @@ class Session:
             on_this_machine=is_here,
         )
 
-    def _check_embedder(self) -> None:
+    def _check_embedder(self, *, writes: bool = True) -> None:
         """Raise StoreUnfit if another embedder filled the store, or if a store opened for writing can only be read."""
         own, recorded = (self.embedder.name, self.embedder.dimension), self.store.embedder()
-        if recorded is not None and (recorded != own or self.store not in self._claimed):
+        if recorded is not None and (recorded != own or (writes and self.store not in self._claimed)):
             self.store.embedder(own)
             self._claimed.add(self.store)
 

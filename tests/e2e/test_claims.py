@@ -175,7 +175,7 @@ def test_distilling_under_another_threshold_makes_the_edges_anew_and_asks_nobody
     assert first["calls"] > 0
     again = distilled(0.3, 0.9, "--threshold", 0.2)
     assert (again["calls"], again["edges"], first["edges"]) == (0, 2, 1)
-    assert "made anew" in again["notes"][0]
+    assert "rebuilt" in again["notes"][0]
     assert cli("aggregate", "--store", store, "--strategy", "predicate", "--threshold", 0.95).code == 0
     back = distilled(0.3, 0.9)
     assert (back["calls"], back["edges"]) == (0, 1)
