@@ -67,11 +67,11 @@ def claims_of(
     triples: Iterable[Triple], evidence: Iterable[Evidence], calls: Iterable[TeacherCall], merge: Merge
 ) -> list[Claim]:
     """Return the claims of the triples whose evidence was kept."""
-    kept = {item.id for item in evidence if item.kept}
+    kept_ids = {item.id for item in evidence if item.kept}
     models = {call.id: call.model for call in calls}
     groups: dict[tuple[str, str, str], list[Triple]] = defaultdict(list)
     for triple in sorted(triples, key=lambda item: (item.rank, item.id)):
-        if triple.evidence_id in kept:
+        if triple.evidence_id in kept_ids:
             groups[triple.subject_id, triple.object_id, triple.predicate_key].append(triple)
     return [
         Claim(
@@ -102,16 +102,18 @@ def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) 
     for claim in given:
         if claim.confidence >= aggregation.threshold - TOLERANCE:
             pairs[claim.subject_id, claim.object_id].append(claim)
-    made: list[SimpleEdge] = []
-    for left in pairs.values():
-        disputed = {claim.key: [edge_id(other) for other in left if claim.contradicts(other)] for claim in left}
+    edges: list[SimpleEdge] = []
+    for claims_of_pair in pairs.values():
+        disputed = {
+            claim.key: [edge_id(other) for other in claims_of_pair if claim.contradicts(other)] for claim in claims_of_pair
+        }
         groups: dict[str, list[Claim]] = defaultdict(list)
-        for claim in sorted(left, key=lambda item: (item.parts[0].rank, item.parts[0].id)):
+        for claim in sorted(claims_of_pair, key=lambda item: (item.parts[0].rank, item.parts[0].id)):
             alone = aggregation.strategy == "predicate" or disputed[claim.key]
             groups[claim.key if alone else ""].append(claim)
-        made += [_edge(source_id, group, disputed[key] if key else [], aggregation) for key, group in groups.items()]
-    made.sort(key=lambda edge: (edge.rank, -edge.confidence, edge.id))
-    best = made[: aggregation.top_k]
+        edges += [_edge(source_id, group, disputed[key] if key else [], aggregation) for key, group in groups.items()]
+    edges.sort(key=lambda edge: (edge.rank, -edge.confidence, edge.id))
+    best = edges[: aggregation.top_k]
     ranked = [
         edge.model_copy(update={"rank": rank, "contradicts": tuple(e.id for e in best if e.id in edge.contradicts)})
         for rank, edge in enumerate(best)
@@ -171,9 +173,9 @@ def _confidence(group: Sequence[Triple], models: Mapping[str, str], merge: Merge
     best: dict[str, dict[str, float]] = defaultdict(dict)
     for triple in group:
         for teacher in {models.get(call_id, call_id) for call_id in triple.call_ids}:
-            said = best[teacher]
-            said[triple.evidence_id] = max(said.get(triple.evidence_id, 0.0), triple.confidence)
-    merged = [merge_confidence(sorted(said.values()), merge) for said in best.values()]
+            best_by_evidence = best[teacher]
+            best_by_evidence[triple.evidence_id] = max(best_by_evidence.get(triple.evidence_id, 0.0), triple.confidence)
+    merged = [merge_confidence(sorted(best_by_evidence.values()), merge) for best_by_evidence in best.values()]
     return merged[0] if len(merged) == 1 else merge_confidence(sorted(merged), "noisy-or")
 
 

@@ -113,19 +113,19 @@ def numbers_differ(first: str, second: str) -> str:
 
 def _numbers(text: str) -> list[str]:
     words = tokens(text)
-    found = []
+    numbers = []
     for place, word in enumerate(words):
         previous = words[place - 1] if place else ""
         low = fold(word)
         if word[0].isdigit():
-            found.append(word.replace(",", ""))
+            numbers.append(word.replace(",", ""))
         elif low in NUMBER_WORDS and low not in {"second", "half"}:
-            found.append(NUMBER_WORDS[low])
+            numbers.append(NUMBER_WORDS[low])
         elif low in ROMAN and previous and word.isupper():
-            found.append(ROMAN[low])
+            numbers.append(ROMAN[low])
         elif len(word) == 1 and word.isupper() and _designates(previous, last=place == len(words) - 1):
-            found.append({"i": "1"}.get(low, low))
-    return sorted(found)
+            numbers.append({"i": "1"}.get(low, low))
+    return sorted(numbers)
 
 
 def _designates(previous: str, *, last: bool) -> bool:

@@ -33,8 +33,8 @@ def arrow(subject: str, predicate: str, object_: str, statement: str = "") -> st
 
 def parse_arrow(text: str) -> tuple[str, str, str, str] | None:
     """Return (subject, predicate, object, statement) of a line in arrow format, or None for any other text."""
-    found = _ARROW.fullmatch(text.removesuffix(DISPUTED))
-    return (found["subject"], found["predicate"], found["object"], found["statement"] or "") if found else None
+    match = _ARROW.fullmatch(text.removesuffix(DISPUTED))
+    return (match["subject"], match["predicate"], match["object"], match["statement"] or "") if match else None
 
 
 def adjacency(subject: str, predicates: Sequence[str], object_: str) -> str:
@@ -55,8 +55,8 @@ def parse_adjacency(text: str) -> tuple[str, list[str], str] | None:
 
 def plain_words(text: str) -> str:
     """Return a line without decoration: of the arrow format its statement, else one clause a predicate."""
-    if (found := parse_adjacency(text)) is not None:
-        return joined_statement(*found)
+    if (parts := parse_adjacency(text)) is not None:
+        return joined_statement(*parts)
     parsed = parse_arrow(text)
     if parsed is None:
         return text.removesuffix(DISPUTED)

@@ -56,32 +56,32 @@ def assemble_expansion(
 ) -> Expansion:
     """Return the expansion from subgraphs with at least the reached parts; `ways` are (hop, seed) by edge id."""
     whole = {seed.id for seed in seeds if seed.kind == "query"}
-    told = {seed.id for seed in seeds if seed.kind == "evidence"}
+    evidence_seeds = {seed.id for seed in seeds if seed.kind == "evidence"}
     parts: list[Subgraph] = []
     reached: dict[Reached, None] = {}
     for graph in subgraphs:
-        found: list[Reached] = []
+        lines: list[Reached] = []
         if graph.source_id in whole:
-            found += [Reached("evidence", item.id, 0, graph.source_id) for item in graph.kept_evidence]
+            lines += [Reached("evidence", item.id, 0, graph.source_id) for item in graph.kept_evidence]
             if graph.graph == "multigraph":
-                found += [
+                lines += [
                     Reached("edge", edge.id, 0, graph.source_id) for edge in graph.usable_edges if _is_proven(edge, graph)
                 ]
-        found += [Reached("evidence", item.id, 0, item.id) for item in graph.kept_evidence if item.id in told]
-        kept = {item.id for item in graph.kept_evidence}
+        lines += [Reached("evidence", item.id, 0, item.id) for item in graph.kept_evidence if item.id in evidence_seeds]
+        kept_ids = {item.id for item in graph.kept_evidence}
         for edge in graph.edges:
             if edge.id in ways and graph.graph == "simple" and _is_proven(edge, graph):
-                found += [Reached("edge", edge.id, hop, seed) for hop, seed in ways[edge.id]]
-                found += [
+                lines += [Reached("edge", edge.id, hop, seed) for hop, seed in ways[edge.id]]
+                lines += [
                     Reached("evidence", id_, hop, seed)
                     for hop, seed in ways[edge.id]
                     for id_ in edge.evidence_ids
-                    if id_ in kept
+                    if id_ in kept_ids
                 ]
-        if found:
-            adjacent = {item.id for items in adjacent_passages(graph, told).values() for item in items}
-            parts.append(_part(graph, adjacent | {item.ref for item in found}))
-            reached |= dict.fromkeys(found)
+        if lines:
+            adjacent = {item.id for items in adjacent_passages(graph, evidence_seeds).values() for item in items}
+            parts.append(_part(graph, adjacent | {item.ref for item in lines}))
+            reached |= dict.fromkeys(lines)
     return Expansion(tuple(parts), tuple(reached))
 
 

@@ -71,9 +71,9 @@ class Grounds:
     @cached_property
     def _forms(self) -> frozenset[str]:
         """The forms of all words, and two neighbours as one: "sea water" has "seawater"."""
-        found = {form for word in self._words for form in _forms(word)}
+        forms = {form for word in self._words for form in _forms(word)}
         joined = {fold(one) + noun(fold(two)) for one, two in zip(self._words, self._words[1:], strict=False)}
-        return frozenset(found | joined)
+        return frozenset(forms | joined)
 
     @cached_property
     def _joined(self) -> str:

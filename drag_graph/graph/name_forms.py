@@ -98,20 +98,20 @@ def entity_words(text: str, common: frozenset[str] = frozenset()) -> tuple[str, 
     A capitalised word keeps its ending ("Williams" is not "William") unless `common` has it or its singular: the words that are
     written in lower case somewhere in the same graph.
     """
-    written = tokens(text)
-    while len(written) > 1 and written[0].casefold() in ARTICLES:
-        written = written[1:]
+    spelled = tokens(text)
+    while len(spelled) > 1 and spelled[0].casefold() in ARTICLES:
+        spelled = spelled[1:]
     words = []
-    for word in written:
+    for word in spelled:
         folded = spelling(fold(word))
         singular = noun(folded)
         named = word[:1].isupper() and not (folded in common or singular in common)
         words.append(folded if named else singular)
-    kept = [word for word in words if word not in ARTICLES] or words
-    if kept.count("of") == 1 and 0 < kept.index("of") < len(kept) - 1:
-        middle = kept.index("of")
-        kept = kept[middle + 1 :] + kept[:middle]
-    return tuple(kept)
+    content = [word for word in words if word not in ARTICLES] or words
+    if content.count("of") == 1 and 0 < content.index("of") < len(content) - 1:
+        middle = content.index("of")
+        content = content[middle + 1 :] + content[:middle]
+    return tuple(content)
 
 
 def entity_key(text: str, common: frozenset[str] = frozenset()) -> str:

@@ -58,12 +58,12 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
             )
         _check_references(subgraph)
         _check_numbers(subgraph)
-        seen: set[tuple[str, str]] = set()
+        ids: set[tuple[str, str]] = set()
         for item in _parts(subgraph):
             key = (type(item).__name__, item.id)
-            if key in seen or owners.setdefault(key, query.id) != query.id:
+            if key in ids or owners.setdefault(key, query.id) != query.id:
                 raise SubgraphRefused(f"query {query.id}: the {key[0]} id {item.id} is there twice", hint=_MEND)
-            seen.add(key)
+            ids.add(key)
 
 
 def check_answers(answers: Iterable[Answer], namespace: str) -> None:
@@ -100,9 +100,9 @@ def outcome_of(there: str | None, subgraph: Subgraph, *, replace: Replace) -> Sa
 
 def added(there: Subgraph, subgraph: Subgraph) -> tuple[SaveOutcome, Subgraph]:
     """Return the outcome of adding a subgraph to the stored one, and the result to store."""
-    made = united(there, subgraph)
+    union = united(there, subgraph)
     is_new = {call.id for call in subgraph.calls} - {call.id for call in there.calls}
-    return ("added" if is_new else "unchanged"), made
+    return ("added" if is_new else "unchanged"), union
 
 
 def _flag(name: str) -> str:
@@ -114,10 +114,10 @@ def _flag(name: str) -> str:
 
 def dropped(answers: Iterable[Answer], kept: Collection[str]) -> frozenset[str]:
     """Return, and log, the answers that were not kept because something that they rest on is not stored any more."""
-    gone = frozenset(answer.id for answer in answers if answer.id not in kept)
-    if gone:
-        event("answers_dropped", level=logging.WARNING, count=len(gone), reason="erased_or_replaced")
-    return gone
+    missing = frozenset(answer.id for answer in answers if answer.id not in kept)
+    if missing:
+        event("answers_dropped", level=logging.WARNING, count=len(missing), reason="erased_or_replaced")
+    return missing
 
 
 def _check_references(subgraph: Subgraph) -> None:

@@ -130,13 +130,13 @@ def scopes_where(store: GraphStore, wanted: ErasureFilter, recorded: Iterable[Re
 
 def scopes_of_call(store: GraphStore, prefix: str, limit: int = 10) -> list[Scope]:
     """Return a scope for each call whose id begins with `prefix`; reads all sources."""
-    found = (
+    matches = (
         Scope(subgraph.source_id, frozenset((call.id,)))
         for subgraph in iter_subgraphs(store)
         for call in subgraph.calls
         if call.id.startswith(prefix)
     )
-    return list(islice(found, limit))
+    return list(islice(matches, limit))
 
 
 def erase(store: GraphStore, scopes: Iterable[Scope], now: str) -> Iterator[Erased]:
@@ -145,23 +145,23 @@ def erase(store: GraphStore, scopes: Iterable[Scope], now: str) -> Iterator[Eras
     `now` is UTC, ISO 8601. A source that is left without kept evidence expires at that time.
     """
     for page in pages(scopes, PAGE):
-        if whole := [scope.source_id for scope in page if not scope.call_ids]:
-            yield store.erase(whole)
+        if source_ids := [scope.source_id for scope in page if not scope.call_ids]:
+            yield store.erase(source_ids)
         yield from (_erase_output(store, scope, now) for scope in page if scope.call_ids)
 
 
 def _erase_output(store: GraphStore, scope: Scope, now: str) -> Erased:
     for _ in range(TRIES):
-        found = store.read([scope.source_id])
-        if not found or scope.call_ids.isdisjoint(call.id for call in found[0].calls):
+        stored = store.read([scope.source_id])
+        if not stored or scope.call_ids.isdisjoint(call.id for call in stored[0].calls):
             return Erased()
-        before = with_statements(found[0])
+        before = with_statements(stored[0])
         after = without(before, scope.call_ids)
         if after is None:
             return store.erase([scope.source_id])
         if not after.kept_evidence:
             after = after.model_copy(update={"expires_at": now})
-        erased = store.erase((), [Reduction(found[0], after, ids_gone(before, after))])
+        erased = store.erase((), [Reduction(stored[0], after, ids_gone(before, after))])
         if not erased.stale:
             return replace(erased, counts={**counts_gone(before, after), **erased.counts})
     raise StoreUnfit(f"Source {scope.source_id} is being changed by others.", hint="Run the same command again later.")
@@ -179,10 +179,10 @@ def preview(store: GraphStore, scopes: Iterable[Scope]) -> Iterator[Erased]:
             after = without(before, scope.call_ids) if scope.call_ids else None
             resting = [answer.id for answer in store.answers(scope.source_id, limit=ANSWERS)]
             if after is not None:
-                gone = ids_gone(before, after)
+                removed = ids_gone(before, after)
                 # One at a time: an answer carries its whole audit.
                 resting = [
-                    id_ for id_ in resting if any(names_any(answer, gone) for answer in store.answers(prefix=id_, limit=1))
+                    id_ for id_ in resting if any(names_any(answer, removed) for answer in store.answers(prefix=id_, limit=1))
                 ]
             yield Erased(counts_gone(before, after), frozenset(resting))
 
@@ -194,14 +194,14 @@ def without(subgraph: Subgraph, call_ids: Collection[str]) -> Subgraph | None:
     store derives them again. Sentences that one of these calls merged are removed, and those of edges that rest on removed
     triples.
     """
-    gone = frozenset(call_ids)
-    evidence = tuple(item for item in subgraph.evidence if gone.isdisjoint(item.call_ids))
+    removed = frozenset(call_ids)
+    evidence = tuple(item for item in subgraph.evidence if removed.isdisjoint(item.call_ids))
     if not evidence and subgraph.evidence:
         return None
     there = {item.id for item in evidence}
-    triples = tuple(item for item in subgraph.triples if gone.isdisjoint(item.call_ids) and item.evidence_id in there)
-    left = {item.id for item in triples}
-    lost = {end for item in subgraph.triples if item.id not in left for end in (item.subject_id, item.object_id)}
+    triples = tuple(item for item in subgraph.triples if removed.isdisjoint(item.call_ids) and item.evidence_id in there)
+    remaining = {item.id for item in triples}
+    lost = {end for item in subgraph.triples if item.id not in remaining for end in (item.subject_id, item.object_id)}
     ends = {end for item in triples for end in (item.subject_id, item.object_id)}
     texts = "\n".join(item.text.casefold() for item in evidence)
     entities = tuple(
@@ -213,22 +213,22 @@ def without(subgraph: Subgraph, call_ids: Collection[str]) -> Subgraph | None:
     )
     return subgraph.model_copy(
         update={
-            "calls": tuple(item for item in subgraph.calls if item.id not in gone),
+            "calls": tuple(item for item in subgraph.calls if item.id not in removed),
             "evidence": evidence,
             "entities": entities,
             "triples": triples,
             "edges": (),
-            "aggregation": _aggregation_without(subgraph, gone, left),
+            "aggregation": _aggregation_without(subgraph, removed, remaining),
         }
     )
 
 
 def _aggregation_without(subgraph: Subgraph, call_ids: Collection[str], triple_ids: set[str]) -> Aggregation:
-    made = subgraph.aggregation or Aggregation()
+    aggregation = subgraph.aggregation or Aggregation()
     merged = any(call.stage == "statements" and call.id in call_ids for call in subgraph.calls)
-    whole = {edge.id for edge in subgraph.edges if set(edge.triple_ids) <= triple_ids}
-    kept = {} if merged else {id_: text for id_, text in made.statements.items() if id_ in whole}
-    return made.model_copy(update={"statements": kept})
+    unchanged = {edge.id for edge in subgraph.edges if set(edge.triple_ids) <= triple_ids}
+    kept = {} if merged else {id_: text for id_, text in aggregation.statements.items() if id_ in unchanged}
+    return aggregation.model_copy(update={"statements": kept})
 
 
 def compact(store: GraphStore, *, wanted: bool = True) -> str:
@@ -247,10 +247,10 @@ def compact(store: GraphStore, *, wanted: bool = True) -> str:
 
 def ids_gone(before: Subgraph, after: Subgraph | None) -> frozenset[str]:
     """Return the ids of removed evidence, triples and simple edges, which answers may contain."""
-    left = {item.id for part in (after.evidence, after.triples) for item in part} if after else set()
+    remaining = {item.id for part in (after.evidence, after.triples) for item in part} if after else set()
     statements = {} if after is None or after.aggregation is None else after.aggregation.statements
-    parts = {item.id for part in (before.evidence, before.triples) for item in part} - left
-    edges = {edge.id for edge in before.edges if not left.issuperset((*edge.triple_ids, *edge.evidence_ids))}
+    parts = {item.id for part in (before.evidence, before.triples) for item in part} - remaining
+    edges = {edge.id for edge in before.edges if not remaining.issuperset((*edge.triple_ids, *edge.evidence_ids))}
     unsaid = {id_ for id_ in (before.aggregation.statements if before.aggregation else {}) if id_ not in statements}
     return frozenset(parts | edges | unsaid)
 

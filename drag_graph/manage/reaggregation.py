@@ -25,9 +25,9 @@ class Figures:
     def add(self, subgraph: Subgraph) -> None:
         """Add one subgraph."""
         kept = {item.id for item in subgraph.evidence if item.kept}
-        shown = {id_ for edge in subgraph.edges for id_ in edge.triple_ids}
+        used = {id_ for edge in subgraph.edges for id_ in edge.triple_ids}
         parts = [item for item in subgraph.triples if item.evidence_id in kept]
-        claims = {(item.subject_id, item.object_id, item.predicate_key) for item in parts if item.id not in shown}
+        claims = {(item.subject_id, item.object_id, item.predicate_key) for item in parts if item.id not in used}
         self.edges += len(subgraph.edges)
         self.pruned_claims += len(claims)
         self.contradictions += sum(len(edge.contradicts) for edge in subgraph.edges) // 2
@@ -78,8 +78,8 @@ def reaggregate(store: GraphStore, source_ids: Iterable[str], choose: Callable[[
 
 def _statements(subgraph: Subgraph, chosen: Aggregation) -> tuple[int, dict[str, str]]:
     """Return the number of statements that a teacher merged, and those whose edges rest on the same triples as before."""
-    made = with_statements(subgraph).aggregation
-    statements = made.statements if made else {}
+    aggregation = with_statements(subgraph).aggregation
+    statements = aggregation.statements if aggregation else {}
     if not statements:
         return 0, {}
     before = {edge.id: edge.triple_ids for edge in subgraph.edges}

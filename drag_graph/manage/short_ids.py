@@ -47,10 +47,10 @@ def full_id(
         if ids:
             return ids[0]
     prefix = prefix.lower()
-    found = _beginning(store, kind, prefix) if prefix else []
-    found += [query.id for query in recorded if prefix and query.id.startswith(prefix) and query.id not in found]
+    matches = _beginning(store, kind, prefix) if prefix else []
+    matches += [query.id for query in recorded if prefix and query.id.startswith(prefix) and query.id not in matches]
     hint = f"List them with `drag-graph {'answers' if kind == 'answer' else 'show'}`."
-    return _the_one(store, _NAMES[kind], prefix, found, hint)
+    return _the_one(store, _NAMES[kind], prefix, matches, hint)
 
 
 def _the_one(store: GraphStore, kind: str, prefix: str, found: Sequence[str], hint: str) -> str:
@@ -68,16 +68,16 @@ def _the_one(store: GraphStore, kind: str, prefix: str, found: Sequence[str], hi
 def _beginning(store: GraphStore, kind: Kind, prefix: str) -> list[str]:
     if kind == "answer":
         return [answer.id for answer in store.answers(prefix=prefix, limit=_SHOWN)]
-    found = iter_sources(store, SourceFilter(prefix=prefix))
-    return list(islice((item.id for item in found if kind == "source" or not item.is_document), _SHOWN))
+    matches = iter_sources(store, SourceFilter(prefix=prefix))
+    return list(islice((item.id for item in matches if kind == "source" or not item.is_document), _SHOWN))
 
 
 def stored_subgraph(store: GraphStore, prefix: str, asked_as: Collection[str] = (), *, kind: Kind = "query") -> Subgraph:
     """Return the subgraph of the query, or of any source, whose id begins with `prefix`. Raises as `full_id` does."""
-    found = store.read([full_id(store, kind, prefix, asked_as=asked_as)])
-    if not found:
+    subgraphs = store.read([full_id(store, kind, prefix, asked_as=asked_as)])
+    if not subgraphs:
         raise NotStored(f"{_NAMES[kind]} {prefix!r} was erased while it was read.", hint="Run the same command again.")
-    return found[0]
+    return subgraphs[0]
 
 
 def full_call(store: GraphStore, prefix: str) -> Scope:

@@ -8,11 +8,11 @@ from drag_graph.ports.graph_store import GraphStore
 
 def newest_sources(store: GraphStore, limit: int, offset: int = 0) -> tuple[list[Subgraph], int, list[StoreUnfit]]:
     """Return a page of sources, newest first, the total number, and the errors of those that cannot be read."""
-    found = [(item.created_at, item.id) for item in iter_sources(store)]
-    found.sort(key=lambda pair: pair[0], reverse=True)
+    times = [(item.created_at, item.id) for item in iter_sources(store)]
+    times.sort(key=lambda pair: pair[0], reverse=True)
     subgraphs, errors = list[Subgraph](), list[StoreUnfit]()
-    for some in pages([id_ for _, id_ in found[offset : offset + limit]], SUBGRAPHS_PER_PAGE):
-        read, damaged = read_undamaged(store, some)
+    for page in pages([id_ for _, id_ in times[offset : offset + limit]], SUBGRAPHS_PER_PAGE):
+        read, damaged = read_undamaged(store, page)
         subgraphs += read
         errors += [error for _, error in damaged]
-    return subgraphs, len(found), errors
+    return subgraphs, len(times), errors

@@ -88,8 +88,8 @@ def lines_of(head: Head, subgraphs: Iterable[Subgraph]) -> Iterator[str]:
 
 def subgraph_line(subgraph: Subgraph) -> str:
     """Return the line of a subgraph. Raises StoreUnfit for NaN and infinite numbers, which JSON does not have."""
-    whole = with_statements(subgraph)
-    document = whole.model_dump(exclude={"edges": True, "graph": True, "status": True, "source": {"gold", "metadata"}})
+    exported = with_statements(subgraph)
+    document = exported.model_dump(exclude={"edges": True, "graph": True, "status": True, "source": {"gold", "metadata"}})
     if subgraph.document is None:
         document["source"]["metadata"] = subgraph.query.metadata
     try:
@@ -170,8 +170,8 @@ def _read_head(line: bytes) -> Head:
         if b'"kind"' in line and b'"properties"' in line:
             raise QueryInvalid("This is a canonical export, which is for comparing stores.", hint=_MAKE) from error
         if str(error).startswith("version"):
-            said = f"The file has another version than {Head.model_fields['version'].default}."
-            raise QueryInvalid(said, hint="Use the version of drag-graph that wrote it, or a newer one.") from error
+            message = f"The file has another version than {Head.model_fields['version'].default}."
+            raise QueryInvalid(message, hint="Use the version of drag-graph that wrote it, or a newer one.") from error
         raise QueryInvalid(f"This is not a file of subgraphs: {error}", hint=_MAKE) from error
 
 

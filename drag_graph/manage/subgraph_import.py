@@ -242,7 +242,7 @@ def _batches(items: Iterable[_Item]) -> Iterator[Sequence[_Item]]:
     """Yield what goes into one transaction: subgraphs with the same aggregation, apart from their statements."""
     groups: dict[Hashable, list[_Item]] = defaultdict(list)
     for item in items:
-        made = item.aggregation
-        groups[made.strategy, made.merge, made.threshold, made.top_k].append(item)
+        aggregation = item.aggregation
+        groups[aggregation.strategy, aggregation.merge, aggregation.threshold, aggregation.top_k].append(item)
     for group in groups.values():
         yield from pages(group, BATCH)

@@ -62,8 +62,8 @@ def problems(store: GraphStore, verified: Sequence[Problem] | None = None) -> li
     content = list(_content_problems(store))
     of_documents = {item.id for item, is_document in content if is_document}
     of_documents |= {source.id for source in iter_sources(store) if source.is_document} if verified else set()
-    found = [*verified, *(item for item, _ in content), *_cluster_problems(store)]
-    return [replace(item, message=f"{item.message}; {_cure(item, of_documents)}") for item in dict.fromkeys(found)]
+    matches = [*verified, *(item for item, _ in content), *_cluster_problems(store)]
+    return [replace(item, message=f"{item.message}; {_cure(item, of_documents)}") for item in dict.fromkeys(matches)]
 
 
 def _cure(item: Problem, of_documents: Collection[str]) -> str:
@@ -152,8 +152,8 @@ def _edges(store: GraphStore) -> Iterator[Repair]:
             broken = {item.id for item in _wrong_parts(graph) if item.check == "dangling-id"}
             if broken and graph.aggregation is not None:
                 statements = (with_statements(graph).aggregation or graph.aggregation).statements
-                whole = {id_: text for id_, text in statements.items() if id_ not in broken}
-                store.aggregate([graph.source_id], graph.aggregation.model_copy(update={"statements": whole}))
+                statements_left = {id_: text for id_, text in statements.items() if id_ not in broken}
+                store.aggregate([graph.source_id], graph.aggregation.model_copy(update={"statements": statements_left}))
                 number += len(broken)
     if number:
         yield Repair("dangling-id", number, "simple edges derived again")

@@ -1,4 +1,4 @@
-"""The models that the pipeline asks: an embedder, a teacher and a student, and what each is given and gives back."""
+"""The roles of models: embedder, teacher and student, with their requests and replies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class TeacherRequest:
     texts: tuple[str, ...] = ()
     """The evidence texts that the indices of the reply refer to (for teachers that are no models)."""
     sources: tuple[str, ...] = ()
-    """The ids of the sources whose text is shown, where it is not the query's: the recorded reply goes with any of them."""
+    """Ids of sources whose text is in the request, in addition to the query. Erasing one erases the recorded reply."""
     edition: str = ""
     """Tells a request from the same one asked for an earlier edition of the subgraph (docs/adr/0010). It is never sent."""
 
@@ -85,11 +85,11 @@ class Teacher(Protocol):
 
     @property
     def name(self) -> str:
-        """What a call's `model` records."""
+        """The `model` of its calls."""
 
     @property
     def fingerprint(self) -> str:
-        """What the settings hash is made of: the name, and for a file the hash of its content."""
+        """Its part of the settings hash: the name, and for a file the hash of its content."""
 
     @property
     def is_model(self) -> bool:
@@ -132,12 +132,12 @@ def fence(text: str) -> str:
 
 
 PLAIN = Layout(style="plain", lists_options=False)
-"""What a student by the likelihood of the options' texts is asked in."""
+"""Layout for students that compare the likelihoods of the options' texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a student is given. `text` is the whole assembled prompt; the parts are there for students that read no prose."""
+    """The prompt for a student: the whole `text`, and its parts for students that do not read prose."""
 
     question: str
     options: tuple[str, ...]
@@ -155,7 +155,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class StudentReply:
-    """What a student said. `probabilities` has one entry an option, summing to 1, or is empty where none are offered."""
+    """The reply of a student. `probabilities` has one entry per option, summing to 1, or is empty without options."""
 
     text: str
     label: str | None
@@ -168,7 +168,7 @@ class Student(Protocol):
 
     @property
     def name(self) -> str:
-        """What an answer's `student` records."""
+        """The `student` of its answers."""
 
     @property
     def layout(self) -> Layout:

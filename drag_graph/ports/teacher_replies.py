@@ -1,7 +1,6 @@
 """The reply shapes of a teacher, and their validation item by item.
 
-A reply is a pydantic model of one list. An item of that list that is unusable is discarded with a reason that can be shown; the
-reply as a whole is unusable only when nothing usable is left of it.
+A reply is a pydantic model of one list. Unusable items are discarded with a reason; a reply is unusable if no item is left.
 """
 
 from collections.abc import Mapping
@@ -34,7 +33,7 @@ Schema = dict[str, Any]
 
 
 def _object(**properties: Schema) -> Schema:
-    """Return the JSON schema of an object of which every key is required and no other allowed (what strict servers want)."""
+    """Return the JSON schema of an object with required keys and no others, as strict servers demand."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -44,11 +43,11 @@ def _list(items: Schema) -> Schema:
 
 _STRING: Schema = {"type": "string"}
 _LONGEST = {"text": 240, "statement": 240, "subject": 80, "predicate": 60, "object": 80, "name": 80, "summary": 1000}
-"""Characters of a string, by the key that it stands under, where a schema is bounded."""
+"""Maximum length of a string in a bounded schema, by key."""
 _MOST_POSITIONS = 3
-"""Evidence that one triple names, where a schema is bounded."""
+"""Maximum number of evidence positions per triple in a bounded schema."""
 _SHORT = 12
-"""Characters of a value that is no free text: a number, a short list of them, a word of a few."""
+"""Characters of other values: a number, a short list of numbers, a word from a list."""
 _ENTITY_TYPE: Schema = {"type": "string", "enum": list(ENTITY_TYPES)}
 _POSITION: Schema = {"type": "integer", "description": "0-based position in the request"}
 
@@ -60,13 +59,13 @@ def _bounded(key: str, schema: Schema) -> Schema:
 
 
 class Item(BaseModel):
-    """One entry of a reply; keys that nobody asked for are ignored."""
+    """One entry of a reply; unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class EvidenceItem(Item):
-    """One factual statement; a framing that is not one of the five counts as unspecified."""
+    """One factual statement; an unknown framing counts as unspecified."""
 
     text: Words
     framing: Framing = "unspecified"
@@ -89,7 +88,7 @@ class ScoreItem(Item):
 
 
 def _entity_type(value: Any) -> str:
-    """Return a type of the list, `other` for any other, and nothing for nothing: a type never costs a triple."""
+    """Return a known type, `other` for an unknown one, or ""; a wrong type never discards a triple."""
     word = value.strip().lower() if isinstance(value, str) else value
     return word if word in ENTITY_TYPES else "other" if word else ""
 
@@ -102,16 +101,15 @@ def _one_or_more(value: Any) -> Any:
 
 
 UNSTATED_CONFIDENCE = 0.7
-"""What a triple counts that was written without a confidence: the default threshold of an edge, so that it stays by default and
-is the first to go under a stricter one."""
+"""Confidence of a triple that states none: the default threshold, so a stricter threshold prunes such triples first."""
 _MEMBERS = ("subject", "predicate", "object")
 
 
 class TripleItem(Item):
     """One triple; `evidence` are the 0-based positions in the request of the evidence that it was read from.
 
-    Models also write a list [subject, predicate, object] or other names. What states no confidence counts as 0.7; what names no
-    evidence gets it by what its ends are found in (`replies.fit`). A type of an end is one of ENTITY_TYPES, or empty.
+    Models also write a list [subject, predicate, object] or other names. Without a confidence it is 0.7. Without evidence it
+    gets the evidence that contains its ends. Types are from ENTITY_TYPES, or empty.
     """
 
     subject: Annotated[Words, Field(validation_alias=AliasChoices("subject", "head", "source"))]
@@ -146,30 +144,30 @@ class StatementItem(Item):
 
 
 class SummaryItem(Item):
-    """What a part of the graph is about: a title and a few sentences."""
+    """Title and summary of a part of the graph."""
 
     name: Words
     summary: Words
 
 
 class Reply(BaseModel):
-    """A validated reply. `discarded` has one sentence for each item that was unusable."""
+    """A validated reply. `discarded` has one sentence for each unusable item."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     schema_name: ClassVar[str]
-    """What the model is told that the shape is called; also the name of its list."""
+    """Name of the shape for the model, and of its list."""
     item_type: ClassVar[type[Item]]
     json_schema: ClassVar[Schema]
-    """What the model is asked to keep to. Part of the tape's keys: changing it makes recorded replies unfindable."""
+    """The schema in requests. It is part of the tape's keys: after a change, recorded replies are no longer found."""
 
     discarded: tuple[str, ...] = Field((), exclude=True)
 
     @classmethod
     def bounded_schema(cls, count: int) -> Schema:
-        """Return the JSON schema with bounds: `count` entries at most, and strings as long as one needs.
+        """Return the JSON schema with up to `count` entries and bounded strings.
 
-        A small model that is held to a schema without bounds may go on to the limit of its reply. Not all clouds take bounds.
+        Without bounds, a small model may continue to the limit of its reply. Not all clouds accept bounds.
         """
         (name,) = cls.json_schema["properties"]
         entry = cls.json_schema["properties"][name]["items"]
@@ -178,7 +176,7 @@ class Reply(BaseModel):
 
     @classmethod
     def longest(cls, count: int) -> int:
-        """Return the characters that a reply of `count` entries has at most where its schema is bounded."""
+        """Return the maximum number of characters of a reply with `count` entries under the bounded schema."""
         (name,) = cls.json_schema["properties"]
         keys = cls.json_schema["properties"][name]["items"]["properties"]
         marks = len('"": , ')
@@ -193,10 +191,9 @@ class Reply(BaseModel):
 
     @classmethod
     def parse(cls, document: Any) -> Self:
-        """Validate a JSON document; a bare list stands for the one list of the shape.
+        """Validate a JSON document; a bare list is accepted as the list of the shape. An empty list is a valid reply.
 
-        Raises ValueError, with a sentence that can be sent back to the model, when the shape is wrong or no item is usable.
-        An empty list is a valid reply.
+        Raises ValueError, with a sentence for the model, if the shape is wrong or no item is usable.
         """
         entries = document.get(cls.schema_name) if isinstance(document, Mapping) else document
         if not isinstance(entries, list):
@@ -213,7 +210,7 @@ class Reply(BaseModel):
 
 
 def reason_of(error: ValidationError) -> str:
-    """Return where and why the validation failed first, without the value."""
+    """Return place and reason of the first validation error, without the value."""
     first = error.errors(include_input=False, include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     return f"{place}: {first['msg']}" if place else str(first["msg"])

@@ -173,10 +173,10 @@ class Engine:
         """Run the block while nobody in this process reads. Raises StoreLocked."""
         with self._reading:
             self._is_waited_for = True
-            gone = self._reading.wait_for(lambda: self._readers == 0, patience)
+            is_free = self._reading.wait_for(lambda: self._readers == 0, patience)
             self._is_waited_for = False
             self._reading.notify_all()
-            if not gone:
+            if not is_free:
                 raise StoreLocked(
                     f"{self.location} is read by this process", hint="Run the same command again when the reading has ended."
                 )

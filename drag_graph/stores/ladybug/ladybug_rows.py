@@ -32,7 +32,7 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
         rows["triples"] += [
             _sent(triple.model_dump(mode="json", exclude={"subject", "object"}), "opposes") for triple in subgraph.triples
         ]
-    return {f"save_subgraphs_{part}": found for part, found in rows.items()}
+    return {f"save_subgraphs_{part}": items for part, items in rows.items()}
 
 
 def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
@@ -43,11 +43,11 @@ def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -
 
 def _claim(row: Row) -> Claim:
     """Return the claim of a row. Its lists are nested: per teacher, and per evidence."""
-    parts = {part["id"]: Part(**part) for said in row["triples"] for part in chain.from_iterable(said)}
+    parts = {part["id"]: Part(**part) for groups in row["triples"] for part in chain.from_iterable(groups)}
     return Claim(
         **{name: row[name] for name in ("subject_id", "subject", "object_id", "object", "key")},
         confidence=min(1.0, max(0.0, row["confidence"])),
-        opposes=frozenset(key for said in row["opposes"] for keys in chain.from_iterable(said) for key in keys or ()),
+        opposes=frozenset(key for groups in row["opposes"] for keys in chain.from_iterable(groups) for key in keys or ()),
         parts=tuple(sorted(parts.values(), key=lambda part: (part.rank, part.id))),
     )
 

@@ -70,18 +70,18 @@ class LadybugSearch:
         ids = concept_ids(self._access.namespace, keys)
         with self._access.reading() as session:
             own = session.run("read_sources", namespace=self._access.namespace, ids=[source_id])
-            ranks = {kind: ranked(self._hits(session, dict(found)), k) for kind, found in pairs.items()}
+            ranks = {kind: ranked(self._hits(session, dict(hits)), k) for kind, hits in pairs.items()}
             named = {hit.id: hit for hit in self._hits(session, dict.fromkeys(ids, 1.0))}
         return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
 
     def _hits(self, session: LadybugTransaction, scores: dict[str, float]) -> list[Hit]:
-        found = [
+        rows = [
             row
             for page in pages(list(scores), IDS_AT_ONCE)
             for row in session.run("search_candidates", namespace=self._access.namespace, ids=page)
         ]
         return [
-            Hit(row["id"], scores[row["id"]], row["text"], row["source_id"], row["cluster"], row["entities"]) for row in found
+            Hit(row["id"], scores[row["id"]], row["text"], row["source_id"], row["cluster"], row["entities"]) for row in rows
         ]
 
     def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
@@ -99,27 +99,27 @@ class LadybugSearch:
     def _named(self, session: LadybugTransaction, seeds: Sequence[Seed], limits: Limits) -> list[Step]:
         """Return the edges that clusters lead to."""
         members = self._members(session, [seed.id for seed in seeds])
-        found: list[Step] = []
+        steps: list[Step] = []
         for seed in seeds:
             entities = self._entities(session, members[seed.id], limits.entities)
             rows = sorted(self._edges(session, entities), key=lambda row: (-row["confidence"], row["id"]))[: limits.edges]
-            found += [_step(row, 1, seed.id, seed.score) for row in rows]
-        return sorted(found, key=lambda step: (-step.score * step.confidence, step.edge_id, step.seed))[: limits.near]
+            steps += [_step(row, 1, seed.id, seed.score) for row in rows]
+        return sorted(steps, key=lambda step: (-step.score * step.confidence, step.edge_id, step.seed))[: limits.near]
 
     def _told(self, session: LadybugTransaction, seed: Seed) -> list[Step]:
         """Return the edges that a query or an evidence leads to."""
         if seed.kind == "concept":
             return []
         source_id = seed.id if seed.kind == "query" else seed.source_id
-        found = session.run("read_subgraphs_edges", namespace=self._access.namespace, source_id=source_id)
-        edges = [{**row, "source_id": source_id} for row in found]
+        rows = session.run("read_subgraphs_edges", namespace=self._access.namespace, source_id=source_id)
+        edges = [{**row, "source_id": source_id} for row in rows]
         if seed.kind == "query":
             return [_step(row, 0, seed.id, seed.score) for row in edges]
         return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]
 
     def _far(self, session: LadybugTransaction, walk: Walk, limits: Limits) -> list[Step]:
-        there = {step.edge_id for step in walk.steps}
-        found: list[tuple[float, Step]] = []
+        existing = {step.edge_id for step in walk.steps}
+        steps: list[tuple[float, Step]] = []
         frontier = walk.frontier(limits.frontier)
         called = {entity: session.run("search_expand_concepts", entity=entity) for entity, _ in frontier}
         members = self._members(session, [row["cluster"] for names in called.values() for row in names if row["cluster"]])
@@ -128,21 +128,21 @@ class LadybugSearch:
             clusters = [row["cluster"] for row in called[entity] if row["cluster"]]
             others += self._entities(session, [id_ for cluster in clusters for id_ in members[cluster]], limits.beyond)
             strength = way.score * way.confidence
-            found += [
+            steps += [
                 (strength * row["confidence"], _step(row, way.hop + 1, way.seed, way.score))
                 for row in self._edges(session, list(dict.fromkeys([entity, *others])))
-                if row["id"] not in there
+                if row["id"] not in existing
             ]
-        found.sort(key=lambda pair: (-pair[0], pair[1].edge_id))
-        return list(dict.fromkeys(step for _, step in found))[: limits.far]
+        steps.sort(key=lambda pair: (-pair[0], pair[1].edge_id))
+        return list(dict.fromkeys(step for _, step in steps))[: limits.far]
 
     def _subgraphs(self, session: LadybugTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
-        found = [
+        subgraphs = [
             subgraph
             for page in pages(source_ids, IDS_AT_ONCE)
             for subgraph in read_subgraphs(session, self._access.namespace, page)
         ]
-        return sorted(found, key=lambda subgraph: subgraph.source_id)
+        return sorted(subgraphs, key=lambda subgraph: subgraph.source_id)
 
     def _members(self, session: LadybugTransaction, clusters: Sequence[str]) -> dict[str, list[str]]:
         """Return the concepts of each cluster; the representing one comes first, even while the cluster is not judged.
@@ -151,23 +151,23 @@ class LadybugSearch:
         """
         members = {cluster: {cluster: None} for cluster in clusters}
         if members:
-            found = session.run("search_expand", namespace=self._access.namespace, clusters=list(members))
-            for row in sorted(found, key=lambda row: str(row["id"])):
+            rows = session.run("search_expand", namespace=self._access.namespace, clusters=list(members))
+            for row in sorted(rows, key=lambda row: str(row["id"])):
                 members[row["cluster"]][row["id"]] = None
         return {cluster: list(ids) for cluster, ids in members.items()}
 
     @staticmethod
     def _entities(session: LadybugTransaction, concepts: Sequence[str], limit: int) -> list[str]:
-        found: list[str] = []
+        ids: list[str] = []
         for concept in concepts:
-            if len(found) < limit:
-                found += [row["id"] for row in session.run("search_expand_entities", concept=concept, limit=limit - len(found))]
-        return found
+            if len(ids) < limit:
+                ids += [row["id"] for row in session.run("search_expand_entities", concept=concept, limit=limit - len(ids))]
+        return ids
 
     @staticmethod
     def _edges(session: LadybugTransaction, entities: Sequence[str]) -> list[Row]:
-        found = [row for entity in entities for row in session.run("search_expand_edges", entity=entity)]
-        return list({row["id"]: row for row in found}.values())
+        rows = [row for entity in entities for row in session.run("search_expand_edges", entity=entity)]
+        return list({row["id"]: row for row in rows}.values())
 
 
 def _step(row: Row, hop: int, seed: str, score: float) -> Step:

@@ -57,10 +57,10 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
             return
         with self.writing() as session:
             session.changed_vectors = ()
-            found = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
-            for source in found:
+            rows = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
+            for source in rows:
                 session.run("aggregate_erase", namespace=self._namespace, source_id=source["id"])
-            are_documents = {source["id"]: source["is_document"] for source in found}
+            are_documents = {source["id"]: source["is_document"] for source in rows}
             write.write_edges(session, self._namespace, are_documents, aggregation)
 
     def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
@@ -75,15 +75,17 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         with self.writing() as session:
             session.changed_vectors = ()
             stored = self._lock_sources(session, (id_ for answer in answers for id_ in answer.source_ids)).keys()
-            kept = write.write_answers(session, self._namespace, [item for item in answers if stored >= set(item.source_ids)])
-        return checks.dropped(answers, kept)
+            stored_ids = write.write_answers(
+                session, self._namespace, [item for item in answers if stored >= set(item.source_ids)]
+            )
+        return checks.dropped(answers, stored_ids)
 
     def _read_in(self, session: LadybugTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
         return read_subgraphs(session, self._namespace, source_ids)
 
     def _lock_sources(self, session: LadybugTransaction, source_ids: Iterable[str]) -> dict[str, str]:
-        found = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
-        return {row["id"]: row["settings_hash"] for row in found}
+        rows = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
+        return {row["id"]: row["settings_hash"] for row in rows}
 
     def _erase_parts(self, session: LadybugTransaction, source_ids: Sequence[str]) -> Mapping[str, int]:
         counts: Counter[str] = Counter()

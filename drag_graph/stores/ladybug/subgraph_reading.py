@@ -14,8 +14,8 @@ def read_subgraphs(session: LadybugTransaction, namespace: str, source_ids: Iter
     """Return the stored subgraphs in the given order; ids that are not stored are left out."""
     ids = list(source_ids)
     heads = session.run("read_subgraphs", namespace=namespace, source_ids=list(dict.fromkeys(ids)))
-    found = {head["id"]: _subgraph(session, namespace, head) for head in heads}
-    return [found[id_] for id_ in ids if id_ in found]
+    subgraphs = {head["id"]: _subgraph(session, namespace, head) for head in heads}
+    return [subgraphs[id_] for id_ in ids if id_ in subgraphs]
 
 
 def _subgraph(session: LadybugTransaction, namespace: str, head: Row) -> Subgraph:

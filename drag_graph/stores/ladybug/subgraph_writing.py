@@ -34,10 +34,10 @@ def write_subgraphs(
     recount_concepts(session.run, namespace, touched)
     write_rows(session, namespace, rows.subgraph_rows(wanted.values()))
     rejoin_communities(session.run, namespace, members, ROWS_AT_ONCE)
-    for id_, found in answers.items():
+    for id_, answer_rows in answers.items():
         again = {item.id for item in wanted[id_].evidence}
-        sources = [{"answer_id": row["id"], "id": id_} for row in found]
-        links = {"save_answers_sources": sources, "save_answers_evidence": evidence_again(found, again)}
+        sources = [{"answer_id": row["id"], "id": id_} for row in answer_rows]
+        links = {"save_answers_sources": sources, "save_answers_evidence": evidence_again(answer_rows, again)}
         write_rows(session, namespace, links)
     are_documents = {id_: subgraph.document is not None for id_, subgraph in wanted.items()}
     write_edges(session, namespace, are_documents, aggregation)
@@ -51,8 +51,8 @@ def write_edges(
     for id_, is_document in are_documents.items():
         own = aggregation.of_documents() if is_document else aggregation
         claims = session.run("aggregate", namespace=namespace, source_id=id_, merge=own.merge)
-        made, kind = rows.edge_rows(id_, claims, own)
-        edges += made
+        edges_of_source, kind = rows.edge_rows(id_, claims, own)
+        edges += edges_of_source
         marks.append({"id": id_, "graph": kind, "aggregation": aggregation_text(own)})
     write_rows(session, namespace, {"mark_graphs": marks, "save_edges": edges})
 
@@ -82,7 +82,7 @@ def write_answers(session: LadybugTransaction, namespace: str, answers: Sequence
     Their sources must be stored. A stored answer stays as it is.
     """
     proofs = [proof_of(answer) for answer in answers]
-    there = {
+    existing = {
         row["id"]
         for row in session.run(
             "save_answers_proof",
@@ -93,12 +93,12 @@ def write_answers(session: LadybugTransaction, namespace: str, answers: Sequence
     }
     resting = {id_ for answer, proof in zip(answers, proofs, strict=True) for id_ in answer.source_ids if proof.triple_ids}
     for source_id in sorted(resting):
-        there |= {row["id"] for row in session.run("read_subgraphs_triples", namespace=namespace, source_id=source_id)}
+        existing |= {row["id"] for row in session.run("read_subgraphs_triples", namespace=namespace, source_id=source_id)}
     fresh = {
         answer.id: answer
         for answer, proof in zip(reversed(answers), reversed(proofs), strict=True)
-        if answer.id not in there and proof.evidence_ids | proof.triple_ids | proof.call_ids <= there
+        if answer.id not in existing and proof.evidence_ids | proof.triple_ids | proof.call_ids <= existing
     }
     written = {"save_answers": rows.answer_rows(fresh.values()), **rows.answer_links(fresh.values())}
     write_rows(session, namespace, written)
-    return fresh.keys() | there
+    return fresh.keys() | existing

@@ -49,15 +49,15 @@ class VectorIndex:
 
         Returns None if everything must be read again, because its longest vectors are gone and it lacks the shorter ones.
         """
-        without, kept, fresh = frozenset(gone), self, VectorIndex.of(version, rows)
+        without, selected, fresh = frozenset(gone), self, VectorIndex.of(version, rows)
         places = [place for place, id_ in enumerate(self.ids) if id_ not in without]
         if len(places) < len(self.ids):
-            kept = VectorIndex(version, [self.ids[place] for place in places], self.vectors[places])
-        if max(kept.width, fresh.width) < self.width:
+            selected = VectorIndex(version, [self.ids[place] for place in places], self.vectors[places])
+        if max(selected.width, fresh.width) < self.width:
             return None
-        if kept.width != fresh.width or not fresh.ids:
-            return replace(max(kept, fresh, key=lambda index: index.width), version=version)
-        return VectorIndex(version, kept.ids + fresh.ids, np.concatenate([kept.vectors, fresh.vectors]))
+        if selected.width != fresh.width or not fresh.ids:
+            return replace(max(selected, fresh, key=lambda index: index.width), version=version)
+        return VectorIndex(version, selected.ids + fresh.ids, np.concatenate([selected.vectors, fresh.vectors]))
 
     @property
     def width(self) -> int:

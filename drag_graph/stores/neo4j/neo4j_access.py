@@ -104,8 +104,8 @@ class Neo4jAccess:
 
     def _history(self, *, current: bool = False) -> list[Migration]:
         """Return the applied migrations; `current` includes those that another process has just applied."""
-        found = self._connection.read(lambda work: work.run("applied_migrations"), current=current)
-        return [Migration(**row) for row in found]
+        rows = self._connection.read(lambda work: work.run("applied_migrations"), current=current)
+        return [Migration(**row) for row in rows]
 
     def _apply(self, check_lock: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
         """Apply one statement after another: Neo4j separates changes of schema and data, and each says IF NOT EXISTS.

@@ -67,26 +67,26 @@ class Neo4jConcepts(SharedConcepts):
         return self._access.in_writing(run)
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        found: list[list[tuple[str, float]]] = [[] for _ in vectors]
+        neighbours: list[list[tuple[str, float]]] = [[] for _ in vectors]
         # A zero vector matches nothing, and the index refuses it.
         asked = [position for position, vector in enumerate(vectors) if vector.any()] if k > 0 else []
         for start in range(0, len(asked), self.vectors_at_once):
-            some = asked[start : start + self.vectors_at_once]
-            for position, near in zip(some, self._nearest(vectors[some].tolist(), k, floor), strict=True):
-                found[position] = near
-        return found
+            page = asked[start : start + self.vectors_at_once]
+            for position, near in zip(page, self._nearest(vectors[page].tolist(), k, floor), strict=True):
+                neighbours[position] = near
+        return neighbours
 
     def _nearest(self, vectors: list[list[float]], k: int, floor: float) -> list[list[tuple[str, float]]]:
         candidates = max(LEAST_CANDIDATES, 4 * k)
         rows = self._rows("nearest_concepts", vectors=vectors, candidates=candidates)
-        found = {row["position"]: _ranked(row["found"], k, floor) for row in rows}
+        hits = {row["position"]: _ranked(row["found"], k, floor) for row in rows}
         # The index covers all namespaces. If others may have hidden matches of this one, all of its vectors are compared.
         full = {row["position"] for row in rows if row["seen"] == candidates and row["farthest"] >= floor}
-        if hidden := sorted(position for position in full if len(found[position]) < k):
+        if hidden := sorted(position for position in full if len(hits[position]) < k):
             values = {"vectors": [vectors[position] for position in hidden], "k": k, "floor": floor}
             for row in self._rows("nearest_concepts_exact", **values):
-                found[hidden[row["position"]]] = _ranked(row["found"], k, floor)
-        return [found[position] for position in range(len(vectors))]
+                hits[hidden[row["position"]]] = _ranked(row["found"], k, floor)
+        return [hits[position] for position in range(len(vectors))]
 
 
 def _ranked(pairs: list[tuple[str, float]], k: int, floor: float) -> list[tuple[str, float]]:

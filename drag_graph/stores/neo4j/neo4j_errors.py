@@ -161,11 +161,11 @@ def _unstorable(error: BaseException) -> str:
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """Yield the error and all its causes."""
     waiting: list[BaseException | None] = [error]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while waiting:
         current = waiting.pop()
-        if current is None or id(current) in seen:
+        if current is None or id(current) in visited:
             continue
-        seen.add(id(current))
+        visited.add(id(current))
         yield current
         waiting += [current.__context__, current.__cause__, *getattr(current, "exceptions", ())]

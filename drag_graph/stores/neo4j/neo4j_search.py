@@ -29,13 +29,13 @@ class Neo4jSearch:
             asked = max(LEAST_CANDIDATES, 2 * k)
             values = {"source_id": source_id, "vectors": [numbers] if numbers else [], "candidates": asked, "concepts": ids}
             (row,) = work.run("search_candidates", **names, **values)
-            found = {name: hits for name, _, hits in row["lists"]}
+            hits_by_list = {name: hits for name, _, hits in row["lists"]}
             # The index returned all it was asked for, but too few in this namespace: there may be more.
             full = [name for name, number, hits in row["lists"] if number >= asked and len(hits) < k]
             if short := [name for name in full if row["linked"] or name != "similar"]:
                 (exact,) = work.run("search_candidates_exact", **names, vector=numbers, lists=short, k=k)
-                found |= {name: exact[name] for name in short}
-            ranks = {name: ranked(map(_hit, hits), k) for name, hits in found.items()}
+                hits_by_list |= {name: exact[name] for name in short}
+            ranks = {name: ranked(map(_hit, hits), k) for name, hits in hits_by_list.items()}
             by_id = {hit.id: hit for hit in map(_hit, row["named"])}
             return Candidates(own=row["own"], named=tuple(by_id[id_] for id_ in ids if id_ in by_id), **ranks)
 
@@ -58,9 +58,9 @@ class Neo4jSearch:
             "adjacent": ADJACENT,
         }
         namespace = self._access.namespace
-        found = self._access.in_reading(lambda work: work.run("search_expand", namespace=namespace, **values))
+        graph_rows = self._access.in_reading(lambda work: work.run("search_expand", namespace=namespace, **values))
         subgraphs, ways = [], dict[str, list[tuple[int, str]]]()
-        for row in sorted(found, key=lambda row: str(row["head"]["id"])):
+        for row in sorted(graph_rows, key=lambda row: str(row["head"]["id"])):
             subgraphs.append(rows.subgraph_of(row, namespace))
             ways |= {edge[0]: [(hop, seed) for hop, seed in way] for edge, way in zip(row["edges"], row["ways"], strict=True)}
         return assemble_expansion(subgraphs, ways, seeds)

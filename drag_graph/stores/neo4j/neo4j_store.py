@@ -91,9 +91,11 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         by_id: dict[str, Subgraph] = {}
         for attempt in range(READ_TRIES + 1):
             alone = attempt == READ_TRIES
-            found = self._subgraphs(ids) if alone else self._reads(ids)
-            by_id |= {row["head"]["id"]: rows.subgraph_of(row, self._namespace) for row in found if alone or rows.is_whole(row)}
-            ids = sorted(row["head"]["id"] for row in found if row["head"]["id"] not in by_id)
+            found_rows = self._subgraphs(ids) if alone else self._reads(ids)
+            by_id |= {
+                row["head"]["id"]: rows.subgraph_of(row, self._namespace) for row in found_rows if alone or rows.is_whole(row)
+            }
+            ids = sorted(row["head"]["id"] for row in found_rows if row["head"]["id"] not in by_id)
             if not ids:
                 break
         return [by_id[id_] for id_ in source_ids if id_ in by_id]
@@ -127,18 +129,18 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
         source_ids = sorted({id_ for _, ids, *_ in once for id_ in ids})
         values = {"namespace": self._namespace, "answers": once, "source_ids": source_ids}
-        (found,) = self.in_writing(lambda work: work.run("save_answers", **values))
-        return checks.dropped(answers, found["kept"])
+        (outcome,) = self.in_writing(lambda work: work.run("save_answers", **values))
+        return checks.dropped(answers, outcome["kept"])
 
     # ---- what the shared store asks
 
     def _read_in(self, session: Work, source_ids: Sequence[str]) -> list[Subgraph]:
-        found = session.run("read_subgraphs", namespace=self._namespace, source_ids=list(source_ids))
-        return [rows.subgraph_of(row, self._namespace) for row in found]
+        stored = session.run("read_subgraphs", namespace=self._namespace, source_ids=list(source_ids))
+        return [rows.subgraph_of(row, self._namespace) for row in stored]
 
     def _lock_sources(self, session: Work, source_ids: Sequence[str]) -> dict[str, str]:
-        found = session.run("lock_sources", namespace=self._namespace, ids=list(source_ids))
-        return {row["id"]: row["settings_hash"] for row in found}
+        locked = session.run("lock_sources", namespace=self._namespace, ids=list(source_ids))
+        return {row["id"]: row["settings_hash"] for row in locked}
 
     def _write(self, session: Work, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation) -> None:
         names, old = {"namespace": self._namespace}, sorted(replaced)

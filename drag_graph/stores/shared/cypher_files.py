@@ -64,9 +64,9 @@ class Statement:
 
         Raises ConfigurationError, naming the file, unless exactly the declared parameters are given.
         """
-        given = frozenset(parameters)
-        if given != self.parameters:
-            raise ConfigurationError(f"{self.path}: {_difference(self.parameters, given, 'not given', 'not declared')}")
+        values = frozenset(parameters)
+        if values != self.parameters:
+            raise ConfigurationError(f"{self.path}: {_difference(self.parameters, values, 'not given', 'not declared')}")
         executed.add((self.dialect, self.name))
         return self.text, parameters
 
@@ -92,10 +92,10 @@ def load_from(root: Path, name: str, dialect: Dialect) -> Statement:
         raise ConfigurationError(f"there is no statement {name!r} for {dialect} in {root / dialect} and {root / COMMON}")
     header, body = _split(path)
     declared = frozenset(re.findall(r"\w+", _NOTE.sub(" ", header["parameters"]))) - {"none"}
-    found = frozenset(_PARAMETER.findall(_NO_CODE.sub(" ", body)))
-    if declared != found:
-        raise ConfigurationError(f"{path}: {_difference(declared, found, 'declared but not used', 'used but not declared')}")
-    return Statement(name, dialect, body, found, path, _LOADER)
+    used = frozenset(_PARAMETER.findall(_NO_CODE.sub(" ", body)))
+    if declared != used:
+        raise ConfigurationError(f"{path}: {_difference(declared, used, 'declared but not used', 'used but not declared')}")
+    return Statement(name, dialect, body, used, path, _LOADER)
 
 
 def names(dialect: Dialect, root: Path | None = None) -> list[str]:
@@ -107,11 +107,11 @@ def names(dialect: Dialect, root: Path | None = None) -> list[str]:
 @cache
 def _files(root: Path, part: str) -> dict[str, Path]:
     """Return the statement files of a dialect (or of `common`) by name. Raises ConfigurationError for a name in two topics."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted((root / part).rglob("*.cypher")):
-        if found.setdefault(path.stem, path) != path:
-            raise ConfigurationError(f"there are two statements {path.stem!r}: {found[path.stem]} and {path}")
-    return found
+        if paths.setdefault(path.stem, path) != path:
+            raise ConfigurationError(f"there are two statements {path.stem!r}: {paths[path.stem]} and {path}")
+    return paths
 
 
 def _split(path: Path) -> tuple[dict[str, str], str]:
@@ -139,4 +139,4 @@ def _split(path: Path) -> tuple[dict[str, str], str]:
 
 def _difference(expected: frozenset[str], given: frozenset[str], too_few: str, too_many: str) -> str:
     parts = [(sorted(expected - given), too_few), (sorted(given - expected), too_many)]
-    return "; ".join(f"parameter {', '.join(found)} {what}" for found, what in parts if found)
+    return "; ".join(f"parameter {', '.join(listed)} {what}" for listed, what in parts if listed)

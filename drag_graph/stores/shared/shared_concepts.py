@@ -53,14 +53,14 @@ class SharedConcepts(ABC):
         return self._access.in_writing(write)
 
     def waiting(self, limit: int) -> Waiting:
-        found = self._rows("waiting", limit=limit)
-        sources = sorted(row["id"] for row in found if row["kind"] == "source")
+        rows = self._rows("waiting", limit=limit)
+        sources = sorted(row["id"] for row in rows if row["kind"] == "source")
         parts: dict[str, dict[str, list[tuple[str, str]]]] = {id_: {"entity": [], "evidence": []} for id_ in sources}
         for row in self._reading(lambda run: self._unlinked(run, sources)):
             parts[row["source_id"]][row["kind"]].append((row["id"], row["text"]))
         return Waiting(
             tuple(UnlinkedSource(id_, tuple(sorted(of["entity"])), tuple(sorted(of["evidence"]))) for id_, of in parts.items()),
-            has_concepts=any(row["kind"] == "concept" for row in found),
+            has_concepts=any(row["kind"] == "concept" for row in rows),
         )
 
     def _unlinked(self, run: Run, source_ids: Sequence[str]) -> list[Row]:
@@ -78,8 +78,10 @@ class SharedConcepts(ABC):
             self._run(run, "mark_linked", ids=page, linked=False)
         self.save_vectors(run, changes.evidence)
         written = self._link(run, changes)
-        sent = self._access.sent_vector
-        named = [{"id": c.id, "revision": c.revision, "name": c.name, "vector": sent(c.vector or ())} for c in changes.named]
+        to_parameter = self._access.sent_vector
+        named = [
+            {"id": c.id, "revision": c.revision, "name": c.name, "vector": to_parameter(c.vector or ())} for c in changes.named
+        ]
         self._each(run, "name_concepts", _by_id(named), self.vectors_at_once)
         self._each(run, "delete_same_as", [_same_as_row(item) for item in changes.withdrawn])
         self._each(run, "save_same_as", [_same_as_row(item) for item in changes.made])
@@ -97,8 +99,8 @@ class SharedConcepts(ABC):
 
     def _link(self, run: Run, changes: Changes) -> Written:
         ids = [item.id for item in changes.concepts]
-        there = {row["id"] for row in self._each(run, "read_concepts", [{"id": id_} for id_ in ids])}
-        fresh = [{"id": item.id, "key": item.key, "name": item.name} for item in changes.concepts if item.id not in there]
+        existing = {row["id"] for row in self._each(run, "read_concepts", [{"id": id_} for id_ in ids])}
+        fresh = [{"id": item.id, "key": item.key, "name": item.name} for item in changes.concepts if item.id not in existing]
         self._each(run, "make_concepts", _by_id(fresh))
         links = [{"entity": entity, "concept": concept} for entity, concept in changes.links]
         linked = self._each(run, "link_entities", sorted(links, key=lambda row: (row["concept"], row["entity"])))
@@ -113,21 +115,21 @@ class SharedConcepts(ABC):
 
     def read(self, concept_ids: Sequence[str] | None = None) -> list[Concept]:
         if concept_ids is None:
-            found = [row for page in self._pages(vectors=False) for row in page]
-            return [_concept(row, variants=tuple(tuple(forms) for forms in row["variants"])) for row in found]
+            rows = [row for page in self._pages(vectors=False) for row in page]
+            return [_concept(row, variants=tuple(tuple(forms) for forms in row["variants"])) for row in rows]
         ids = sorted(set(concept_ids))
         names: dict[str, dict[str, int]] = {}
 
         def work(run: Run) -> list[Row]:
-            found = self._each(run, "read_concepts", [{"id": id_} for id_ in ids], self.vectors_at_once)
+            rows = self._each(run, "read_concepts", [{"id": id_} for id_ in ids], self.vectors_at_once)
             for page in pages(ids, IDS_AT_ONCE):
                 for row in self._run(run, "read_concept_names", ids=page):
                     names.setdefault(row["id"], {})[row["written"]] = row["number"]
-            return found
+            return rows
 
-        found = [row for row in self._reading(work) if row["name"] is not None] if ids else []
-        vectors = {row["id"]: self._access.kept_vector(row["embedding"]) for row in found}
-        return [_concept(row, names=names.get(row["id"], {}), vector=vectors[row["id"]]) for row in _by_id(found)]
+        rows = [row for row in self._reading(work) if row["name"] is not None] if ids else []
+        vectors = {row["id"]: self._access.kept_vector(row["embedding"]) for row in rows}
+        return [_concept(row, names=names.get(row["id"], {}), vector=vectors[row["id"]]) for row in _by_id(rows)]
 
     def same_as(
         self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
@@ -135,16 +137,16 @@ class SharedConcepts(ABC):
         if concept_ids is None:
             return [_same_as(row) for row in self._rows("list_same_as", text=text.lower(), prefix=prefix, limit=limit)]
         ids = [{"id": id_} for id_ in sorted(set(concept_ids))]
-        found = {row["id"]: row for row in self._reading(lambda run: self._each(run, "read_same_as", ids)) if row["left"]}
-        return [_same_as(found[id_]) for id_ in sorted(found)]
+        rows = {row["id"]: row for row in self._reading(lambda run: self._each(run, "read_same_as", ids)) if row["left"]}
+        return [_same_as(rows[id_]) for id_ in sorted(rows)]
 
     def records(self, *, vectors: bool = True) -> Iterator[Row]:
         """Yield the concepts and the judgements on them as records (`GraphStore.records`)."""
         names = ("id", "namespace", "key", "name", "entities", "cluster", "embedding")
         for page in self._pages(vectors=vectors):
             for row in page:
-                found = {**row, "namespace": self._namespace, "embedding": self._access.kept_vector(row["embedding"])}
-                yield node("Concept", row["id"], {name: found[name] for name in names})
+                properties = {**row, "namespace": self._namespace, "embedding": self._access.kept_vector(row["embedding"])}
+                yield node("Concept", row["id"], {name: properties[name] for name in names})
             for item in self.same_as([row["id"] for row in page]):
                 # Its ends may be in two pages: it belongs to the first one.
                 if item.left in {row["id"] for row in page}:
@@ -153,9 +155,9 @@ class SharedConcepts(ABC):
     def _pages(self, *, vectors: bool) -> Iterator[list[Row]]:
         """Yield pages of concepts by id. Each page is its own transaction, so that a slow reader keeps none open."""
         after, tries = "", _TRIES
-        while found := self._rows("all_concepts", after=after, limit=PAGE, vectors=vectors):
+        while rows := self._rows("all_concepts", after=after, limit=PAGE, vectors=vectors):
             # If a node is erased while it is read, Neo4j returns nulls.
-            page = [row for row in found if row["id"] is not None and row["name"] is not None]
+            page = [row for row in rows if row["id"] is not None and row["name"] is not None]
             tries = _TRIES if page else tries - 1
             if page:
                 after = max(row["id"] for row in page)
@@ -180,8 +182,8 @@ def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> lis
     Call it before the entities are erased or replaced, and `recount_concepts` or `remove_orphan_concepts` after that in the
     same transaction.
     """
-    found = pages(source_ids, IDS_AT_ONCE)
-    rows = [row for page in found for row in run("concepts_of_sources", namespace=namespace, source_ids=page)]
+    id_pages = pages(source_ids, IDS_AT_ONCE)
+    rows = [row for page in id_pages for row in run("concepts_of_sources", namespace=namespace, source_ids=page)]
     keys = {concept_key(form) for row in rows for form in row["variants"]}
     return sorted({row["id"] for row in rows} | {concept_id(namespace, key) for key in keys})
 
@@ -195,8 +197,8 @@ def recount_concepts(run: Run, namespace: str, ids: Collection[str]) -> None:
 def remove_orphan_concepts(run: Run, namespace: str, ids: Collection[str]) -> int:
     """Count the entities of concepts again, remove concepts without any, and return their number."""
     recount_concepts(run, namespace, ids)
-    found = pages(sorted(set(ids)), IDS_AT_ONCE)
-    return sum(run("remove_orphan_concepts", namespace=namespace, ids=page)[0]["number"] for page in found)
+    id_pages = pages(sorted(set(ids)), IDS_AT_ONCE)
+    return sum(run("remove_orphan_concepts", namespace=namespace, ids=page)[0]["number"] for page in id_pages)
 
 
 def abandoned_concepts(run: Run, namespace: str) -> list[str]:
@@ -204,13 +206,13 @@ def abandoned_concepts(run: Run, namespace: str) -> list[str]:
 
     A concept with an undone judgement stays if an unlinked source has its name, because it will have an entity again.
     """
-    found = {row["id"]: row["is_undone"] for row in run("abandoned_concepts", namespace=namespace)}
+    undone = {row["id"]: row["is_undone"] for row in run("abandoned_concepts", namespace=namespace)}
     named = set[str]()
-    if any(found.values()):
+    if any(undone.values()):
         waiting = [row["id"] for row in run("waiting", namespace=namespace, limit=_ALL) if row["kind"] == "source"]
         parts = [row for page in pages(waiting, IDS_AT_ONCE) for row in run("unlinked_parts", namespace=namespace, ids=page)]
         named = {concept_id(namespace, concept_key(row["text"])) for row in parts if row["kind"] == "entity"}
-    return [id_ for id_, is_undone in found.items() if not (is_undone and id_ in named)]
+    return [id_ for id_, is_undone in undone.items() if not (is_undone and id_ in named)]
 
 
 def _concept(row: Row, **more: Any) -> Concept:

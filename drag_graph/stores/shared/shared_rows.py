@@ -111,7 +111,7 @@ def damaged(what: str) -> StoreUnfit:
 
 
 def _sorted(name: str, own: Row, rows: Iterable[Row]) -> Sequence[Row]:
-    found = sorted(rows, key=lambda row: (row[name], row["id"]))
-    for row in found:
+    ordered = sorted(rows, key=lambda row: (row[name], row["id"]))
+    for row in ordered:
         row.update(own)
-    return found
+    return ordered

@@ -106,13 +106,13 @@ class SharedStore(ABC, Generic[EngineTransaction]):
     # ---- the embedder
 
     def embedder(self, claimed: tuple[str, int] | None = None) -> tuple[str, int] | None:
-        found = self.in_reading(lambda session: session.run("read_embedder", namespace=self._namespace))
-        there = (found[0]["embedder"], found[0]["dimension"]) if found else None
+        rows = self.in_reading(lambda session: session.run("read_embedder", namespace=self._namespace))
+        existing = (rows[0]["embedder"], rows[0]["dimension"]) if rows else None
         if claimed is None:
-            return there
-        if there is not None and self._read_only:
-            checks.check_embedder(there, claimed, self.place)
-        elif there != claimed or self._writing_tells:
+            return existing
+        if existing is not None and self._read_only:
+            checks.check_embedder(existing, claimed, self.place)
+        elif existing != claimed or self._writing_tells:
             self.in_writing(lambda session: self._claim(session, claimed))
         self._claimed = claimed
         return claimed
@@ -121,8 +121,8 @@ class SharedStore(ABC, Generic[EngineTransaction]):
         session.changed_vectors = ()
         if wanted is not None:
             name, dimension = wanted
-            (found,) = session.run("claim_embedder", namespace=self._namespace, embedder=name, dimension=dimension)
-            checks.check_embedder((found["embedder"], found["dimension"]), wanted, self.place)
+            (row,) = session.run("claim_embedder", namespace=self._namespace, embedder=name, dimension=dimension)
+            checks.check_embedder((row["embedder"], row["dimension"]), wanted, self.place)
 
     @property
     def place(self) -> str:
@@ -136,20 +136,20 @@ class SharedStore(ABC, Generic[EngineTransaction]):
             return []
         if wanted.ids is not None:
             ids = sorted(id_ for id_ in set(wanted.ids) if id_ > after)[:limit]
-            found = self._rows("read_sources", ids=ids) if ids else []
+            rows = self._rows("read_sources", ids=ids) if ids else []
         else:
             conditions = {name: getattr(wanted, name) for name in ("input_id", "expired_before", "has_failed")}
-            found = self._rows("find_sources", **_bounds(wanted.prefix, after), **conditions, limit=limit)
-        return sorted((StoredSource(**row) for row in found), key=lambda item: item.id)
+            rows = self._rows("find_sources", **_bounds(wanted.prefix, after), **conditions, limit=limit)
+        return sorted((StoredSource(**row) for row in rows), key=lambda item: item.id)
 
     def answers(self, source_id: str = "", *, prefix: str = "", limit: int = 100, whole: bool = False) -> list[Answer]:
         if limit < 1:
             return []
         if prefix:
-            found = sorted(self._rows("find_answers", **_bounds(prefix), limit=limit), key=lambda row: str(row["id"]))
+            rows = sorted(self._rows("find_answers", **_bounds(prefix), limit=limit), key=lambda row: str(row["id"]))
         else:
-            found = self._rows("list_answers", source_id=source_id, whole=whole, limit=limit)
-        return [answer_of(self._namespace, row) for row in found]
+            rows = self._rows("list_answers", source_id=source_id, whole=whole, limit=limit)
+        return [answer_of(self._namespace, row) for row in rows]
 
     def _rows(self, name: str, **values: Any) -> list[Row]:
         return self.in_reading(lambda session: session.run(name, namespace=self._namespace, **values))
@@ -177,10 +177,10 @@ class SharedStore(ABC, Generic[EngineTransaction]):
             replaced = [id_ for id_ in wanted if id_ in stored]
             # Replacing also changes vectors of evidence and of concepts.
             evidence = (item.id for graph in wanted.values() for item in graph.evidence)
-            found = {id_: vectors[id_] for id_ in evidence if id_ in vectors} if vectors else {}
-            session.changed_vectors = None if replaced else {*wanted, *found}
+            evidence_vectors = {id_: vectors[id_] for id_ in evidence if id_ in vectors} if vectors else {}
+            session.changed_vectors = None if replaced else {*wanted, *evidence_vectors}
             self._write(session, wanted, replaced, aggregation)
-            self.concepts.save_vectors(session.run, found)
+            self.concepts.save_vectors(session.run, evidence_vectors)
             if session.perhaps_done and first:
                 # This try found the work of an earlier one, whose outcomes are the right ones.
                 pairs = zip(first, outcomes, strict=True)
@@ -198,14 +198,14 @@ class SharedStore(ABC, Generic[EngineTransaction]):
         """Return the outcomes, and the subgraphs to write by source id; of two for one source, the last one counts."""
         hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
         for subgraph in subgraphs:
-            id_, made = subgraph.source_id, subgraph
+            id_, edition = subgraph.source_id, subgraph
             outcome = checks.outcome_of(hashes.get(id_), subgraph, replace=replace)
             if outcome == "added":
-                there = wanted[id_] if id_ in wanted else self._read_in(session, [id_])[0]
-                outcome, made = checks.added(there, subgraph)
+                existing = wanted[id_] if id_ in wanted else self._read_in(session, [id_])[0]
+                outcome, edition = checks.added(existing, subgraph)
             outcomes.append(outcome)
             if outcome in ("created", "replaced", "added"):
-                wanted[id_], hashes[id_] = made, made.settings_hash
+                wanted[id_], hashes[id_] = edition, edition.settings_hash
         return outcomes, wanted
 
     # ---- erasing
@@ -258,8 +258,8 @@ class SharedStore(ABC, Generic[EngineTransaction]):
             yield from map(linked_edge_of, row.get("edges", [row]))
 
     def verify(self) -> list[Problem]:
-        found = ((name, row) for name in checks.CHECKS for row in self._rows(name))
-        return list(dict.fromkeys(checks.problem(name, *row.values()) for name, row in found))
+        rows = ((name, row) for name in checks.CHECKS for row in self._rows(name))
+        return list(dict.fromkeys(checks.problem(name, *row.values()) for name, row in rows))
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         for ids in pages(source_ids(cast("GraphStore", self)), SOURCES_A_PAGE):

@@ -36,11 +36,11 @@ class JavaKit:
 
 def java_version(text: str) -> int | None:
     """Return the feature version from what `java -version` prints (17, 25; 8 for `1.8.0_392`), or None."""
-    found = _VERSION.search(text)
-    if found is None:
+    match = _VERSION.search(text)
+    if match is None:
         return None
-    major = int(found["major"])
-    return int(found["minor"]) if major == _OLD_SCHEME and found["minor"] else major
+    major = int(match["major"])
+    return int(match["minor"]) if major == _OLD_SCHEME and match["minor"] else major
 
 
 def probe_java(executable: Path) -> JavaKit | None:
@@ -69,21 +69,21 @@ def find_java(
     `environment` gives JAVA_HOME and PATH; without it, PATH is the process's own. Raises ConfigurationError that says
     what was found, what is needed and how to get it.
     """
-    seen: dict[Path, JavaKit | None] = {}
+    visited: dict[Path, JavaKit | None] = {}
     for candidate in [java] if java else _candidates(environment, kit_folders):
-        if candidate.resolve() in seen:
+        if candidate.resolve() in visited:
             continue
-        kit = seen[candidate.resolve()] = probe_java(candidate)
+        kit = visited[candidate.resolve()] = probe_java(candidate)
         if kit is not None and kit.fits(release):
             return kit
-    found = ", ".join(
+    kits = ", ".join(
         f"{kit.executable} is Java {kit.version}{'' if kit.has_compiler else ' without a compiler'}"
-        for kit in seen.values()
+        for kit in visited.values()
         if kit
     )
     raise ConfigurationError(
         f"Java {release.minimum_java} or newer (a JDK) is missing, which Neo4j {release.version} needs"
-        f" ({found or 'no Java was found'}).",
+        f" ({kits or 'no Java was found'}).",
         hint=f"Get it with `apt install openjdk-{release.minimum_java}-jdk maven` or from https://adoptium.net, point JAVA_HOME"
         " at it, or start Neo4j with `docker compose up -d`.",
     )
@@ -91,9 +91,9 @@ def find_java(
 
 def find_maven(environment: Mapping[str, str] | None = None) -> Path:
     """Return Maven's `mvn` from PATH. Raises ConfigurationError that says how to get it."""
-    found = shutil.which("mvn", path=environment.get("PATH") if environment is not None else None)
-    if found:
-        return Path(found)
+    path = shutil.which("mvn", path=environment.get("PATH") if environment is not None else None)
+    if path:
+        return Path(path)
     raise ConfigurationError(
         "Maven (mvn) is missing, which fetches Neo4j the first time.",
         hint="Get it with `apt install maven`, or start Neo4j with `docker compose up -d`.",

@@ -60,5 +60,5 @@ def release_of(version: str) -> Neo4jRelease:
     for release in RELEASES:
         if version in (release.version, release.series):
             return release
-    known = ", ".join(f"{release.series} ({release.version})" for release in RELEASES)
-    raise ConfigurationError(f"Neo4j {version!r} is not among the supported versions.", hint=f"Use one of: {known}.")
+    series = ", ".join(f"{release.series} ({release.version})" for release in RELEASES)
+    raise ConfigurationError(f"Neo4j {version!r} is not among the supported versions.", hint=f"Use one of: {series}.")
