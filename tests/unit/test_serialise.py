@@ -186,7 +186,7 @@ def test_evidence_comes_first_and_the_best_of_each_kind_before_the_rest(items, b
     by_ref = {item.ref: item for item in items}
     for kind in ("evidence", "edge"):
         shown = [by_ref[line.ref] for line in lines if line.kind == kind]
-        keys = [(item.score is None, -(item.score or 0), item.rank, item.ref) for item in shown]
+        keys = [(item.score is None, -(item.score or 0), item.rank, item.text, item.ref) for item in shown]
         assert keys == sorted(keys)
 
 
