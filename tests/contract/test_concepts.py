@@ -131,7 +131,7 @@ def leased(on_neo4j, linked):
 @pytest.mark.neo4j
 def test_another_linker_keeps_others_out_until_it_is_not_heard_of_any_more(linked, leased):
     leased(30)
-    with pytest.raises(StoreLocked, match="linked by another, until 20") as caught:
+    with pytest.raises(StoreLocked, match="linked by another process \\(lease until 20") as caught:
         linker(linked).run()
     assert caught.value.hint
     leased(-1)

@@ -68,7 +68,7 @@ def test_a_question_that_the_curated_file_lacks_is_quarantined(cli, store, tmp_p
     done = cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", store, "--json")
     assert done.code == 1
     assert [query["status"] for query in done.json["queries"]] == ["quarantined", "complete"]
-    assert "no entry" in done.json["queries"][0]["error"]
+    assert "no line for this question" in done.json["queries"][0]["error"]
 
 
 def test_a_question_of_a_file_that_cannot_be_distilled_first_is_named(cli, tmp_path):

@@ -141,7 +141,7 @@ def test_a_reply_that_is_unusable_a_budget_and_what_cannot_be(cli, distill, serv
     server.script("summaries", *[Say("Rather some marmalade.")] * 3)
     done = cli(*by_model(server), "--workers", "1")
     assert done.code == 1
-    assert "is summarised by rules: the teacher's reply cannot be used" in done.err
+    assert "is summarised by rules: The teacher's reply is unusable" in done.err
     assert cli(*by_model(server)).code == 0
     assert cli("communities", "--summariser", "curated:x").code == 2
     assert cli("communities", "--show", "--dry-run").code == 2

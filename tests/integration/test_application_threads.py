@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.app import DragGraph
+from drag_graph.app import DragGraph, resources
 from drag_graph.app.questions import question_lines
 from drag_graph.inputs import read_queries
 
@@ -98,11 +98,9 @@ def test_answers_next_to_a_writer_in_the_same_namespace_are_of_a_committed_state
 
 
 def test_models_are_loaded_once(place, monkeypatch):
-    from drag_graph.models import embedders
-
     made = []
-    make = embedders.make_embedder
-    monkeypatch.setattr(embedders, "make_embedder", lambda *args: made.append(os.getpid()) or make(*args))
+    make = resources.make_embedder
+    monkeypatch.setattr(resources, "make_embedder", lambda *args: made.append(os.getpid()) or make(*args))
     with DragGraph(**place) as graph:
         distill(graph, questions(graph, 1))
         ask_together(graph, NEW[:1], lambda: graph.in_namespace("another").answers())

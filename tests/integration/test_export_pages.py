@@ -82,7 +82,7 @@ def test_small_pages_give_the_same_records_once(store, monkeypatch):
         return counted
 
     monkeypatch.setattr(Work, "run", counting(Work.run))
-    monkeypatch.setattr(neo4j_store, "ROWS_A_PAGE", PAGE)
+    monkeypatch.setattr(neo4j_store, "ROWS_PER_PAGE", PAGE)
     monkeypatch.setattr(paging, "SOURCES_PER_PAGE", PAGE)
     monkeypatch.setattr(concepts, "PAGE", PAGE)
     assert list(canonical_lines(store.records(), full=True)) == whole

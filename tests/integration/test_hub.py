@@ -238,13 +238,13 @@ def test_a_file_of_ones_own_form_wins_over_a_copy_of_the_hubs(copy):
 def test_other_columns_are_an_error_in_words(tmp_path):
     folder = tmp_path / TASKS["qasc"].path
     parquet(folder / "data" / "validation-00000-of-00001.parquet", [{"prompt": "x"}])
-    with pytest.raises(InputError, match="has not the columns"):
+    with pytest.raises(InputError, match=r"The columns of .* have changed"):
         read_rows("qasc", tmp_path)
 
 
 def test_offline_says_where_else_the_rows_can_come_from(datasets, monkeypatch):
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match=r"qasc cannot be read from allenai/qasc: .*reach") as caught:
+    with pytest.raises(InputError, match=r"Cannot read qasc from allenai/qasc: .*reach") as caught:
         read_rows("qasc")
     assert "--data FOLDER" in caught.value.hint
     assert "hf download allenai/qasc" in caught.value.hint

@@ -148,7 +148,7 @@ class TestBatches:
         taken = clash.model_copy(update={"triples": (stolen,)})
         store.save(graphs[60:62], PLAIN)
         before = store.counts()
-        with pytest.raises(StoreError, match="id is taken"):
+        with pytest.raises(StoreError, match="id already belongs"):
             store.save([*graphs[:60], *graphs[62:], taken], PLAIN)
         assert store.counts() == before
         assert store.save(graphs, PLAIN).count("created") == 118

@@ -185,7 +185,7 @@ def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> lis
     id_pages = pages(source_ids, IDS_AT_ONCE)
     rows = [row for page in id_pages for row in run("concepts_of_sources", namespace=namespace, source_ids=page)]
     keys = {concept_key(form) for row in rows for form in row["variants"]}
-    return sorted({row["id"] for row in rows} | {concept_id(namespace, key) for key in keys})
+    return sorted({row["id"] for row in rows if row["id"]} | {concept_id(namespace, key) for key in keys})
 
 
 def recount_concepts(run: Run, namespace: str, ids: Collection[str]) -> None:
@@ -212,7 +212,8 @@ def abandoned_concepts(run: Run, namespace: str) -> list[str]:
         waiting = [row["id"] for row in run("waiting", namespace=namespace, limit=_ALL) if row["kind"] == "source"]
         parts = [row for page in pages(waiting, IDS_AT_ONCE) for row in run("unlinked_parts", namespace=namespace, ids=page)]
         named = {concept_id(namespace, concept_key(row["text"])) for row in parts if row["kind"] == "entity"}
-    return [id_ for id_, is_undone in undone.items() if not (is_undone and id_ in named)]
+    # On Neo4j a concept that another transaction erases between match and read has no properties.
+    return [id_ for id_, is_undone in undone.items() if id_ and not (is_undone and id_ in named)]
 
 
 def _concept(row: Row, **more: Any) -> Concept:
