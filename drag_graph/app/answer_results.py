@@ -38,6 +38,15 @@ class Audit:
         return audit_text(self.document)
 
 
+class ContextLines(tuple[Line, ...]):
+    """Context lines that print as numbered texts."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "".join(f"\n  {line.n}. {line.text}" for line in self) or "(no context lines)"
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerTracing:
     """Functions of the application that a given answer calls."""
@@ -77,9 +86,9 @@ class GivenAnswer:
         return self.result.answer.confidence
 
     @property
-    def lines(self) -> tuple[Line, ...]:
-        """The context lines, best first; `str(line)` is the text of one."""
-        return self.result.answer.lines
+    def lines(self) -> "ContextLines":
+        """The context lines, best first. Printed, they are numbered texts, one per line."""
+        return ContextLines(self.result.answer.lines)
 
     @property
     def reason(self) -> str:
@@ -113,10 +122,9 @@ class GivenAnswer:
         answer = self.result.answer
         facts = f"confidence {self.confidence:.2f}, mode {answer.mode}, student {answer.student}"
         reason = f"<p>{escape(self.reason[:1].upper() + self.reason[1:])}.</p>" if self.reason else ""
-        return (
-            f"<p>{escape(answer.question)}</p><p><b>{escape(str(self))}</b> ({escape(facts)})</p>{reason}"
-            f"<table><thead><tr><th></th><th>kind</th><th>context line</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
+        heads = "".join(f"<th style='text-align:left'>{name}</th>" for name in ("", "kind", "context line"))
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
+        return f"<p>{escape(answer.question)}</p><p><b>{escape(str(self))}</b> ({escape(facts)})</p>{reason}{table}"
 
 
 def _tracing_of(answer: "GivenAnswer | GivenAnswers") -> AnswerTracing:

@@ -15,7 +15,7 @@ from drag_graph.app.answer_results import (
     SourceList,
     StoredSubgraph,
 )
-from drag_graph.app.questions import Questions, one_question, question_lines, source_of
+from drag_graph.app.questions import Questions, as_questions, one_question, question_lines, source_of
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
 from drag_graph.app.run_handle import RunHandle
@@ -113,6 +113,7 @@ class Answering(ResourceUser):
         A line that is not a question, or on which the student fails, is reported, and the others are answered.
         """
         resources = self._resources.changed(settings)
+        questions = as_questions(questions)
         lines = list(question_lines(questions, resources.settings))
         source = source_of(questions)
 
@@ -130,22 +131,26 @@ class Answering(ResourceUser):
         return RunHandle(run, wait=wait)
 
     def answers(self, query_id: str | None = None, *, limit: int = 50) -> AnswerList:
-        """List stored answers, of one query if an id is given, newest first."""
+        """List stored answers, of one query if an id is given, newest first. `limit` is at least 1."""
+        if limit < 1:
+            raise ConfigurationError(f"The limit is {limit}.", hint="Pass 1 or more.")
         with self._resources.store() as store:
             names = asked_as(self._resources.settings, query_id) if query_id else frozenset()
             source_id = full_id(store, "source", query_id, asked_as=names) if query_id else ""
             answers = store.answers(source_id, limit=limit + 1)
             return AnswerList(tuple(answers[:limit]), _location(store), len(answers) > limit)
 
-    def audit(self, answer: str | Path, *, number: str | None = None, local: bool = False) -> Audit:
+    def audit(self, answer: str | Path | GivenAnswer, *, number: str | None = None, local: bool = False) -> Audit:
         """Trace an answer back: context line, edge, triples, evidence, teacher call.
 
-        `answer` is its id, the beginning of its id, the input's id of its question, or the path of an answer file; `number`
-        then chooses one of the file's answers by its id. At a site, the other sites that released lines are asked what is
-        behind them, unless `local`.
+        `answer` is what `ask` returned, its id, the beginning of its id, the input's id of its question, or the path of an
+        answer file; `number` then chooses one of the file's answers by its id. At a site, the other sites that released
+        lines are asked what is behind them, unless `local`.
 
         Raises NotStored if there is no such answer.
         """
+        if isinstance(answer, GivenAnswer):
+            return answer.audit()
         settings = self._resources.settings
         if number is not None or Path(answer).is_file():
             return self._completed(answer_document(read_answer(Path(answer), number or "")), local=local)

@@ -21,6 +21,7 @@ from drag_graph.app.runs_group import RunsGroup
 from drag_graph.app.sites_group import SitesGroup
 from drag_graph.app.store_group import StoreGroup
 from drag_graph.app.tape_group import TapeGroup
+from drag_graph.errors import ConfigurationError
 from drag_graph.settings import Settings, changed_settings, load_settings
 
 
@@ -54,12 +55,14 @@ class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
 
     def in_namespace(self, namespace: str) -> Self:
         """Return the same graph in another namespace; models and connections are shared."""
+        if not isinstance(namespace, str):
+            raise ConfigurationError(f"The namespace {namespace!r} is not a text.", hint="Pass its name.")
         other = object.__new__(type(self))
         other._start(self._resources.changed({"namespace": namespace}))
         return other
 
     def close(self) -> None:
-        """Close the store and the models. Further calls do nothing."""
+        """Close the store and the models; closing twice does nothing. A later call opens them again."""
         self._close()
 
     def __enter__(self) -> Self:

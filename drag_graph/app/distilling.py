@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from drag_graph.app.questions import Questions, question_lines, source_of
+from drag_graph.app.questions import Questions, as_questions, question_lines, source_of
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.model_factories import check_batches, check_teacher, make_pricing
@@ -84,8 +84,9 @@ class Distilling(ResourceUser):
         resources = self._resources.changed(settings)
         _check_mode(resources.settings, batch=batch, leave=leave, replace=replace, add=add)
         check_teacher(resources.settings)
-        source, total = source_of(questions), _number_of(questions)
+        questions = as_questions(questions)
         question_stream = question_lines(questions, resources.settings)
+        source, total = source_of(questions), _number_of(questions)
 
         def run(interruption: Interruption) -> RunReport:
             meter = ProgressMeter(total, on_progress)

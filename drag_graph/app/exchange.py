@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, get_args
 
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.run_handle import RunHandle
@@ -51,6 +51,9 @@ class Exchange(ResourceUser):
         "jsonl" is one line per node or edge in canonical order, the same for equal stores; `full` adds times, costs, vectors
         and snapshots. "subgraphs" is one line per source, for `import_`. Raises ConfigurationError for "subgraphs" with `full`.
         """
+        if format not in get_args(ExportFormat):
+            formats = " or ".join(map(repr, get_args(ExportFormat)))
+            raise ConfigurationError(f"There is no export format {format!r}.", hint=f"Use {formats}.")
         if full and format == "subgraphs":
             raise ConfigurationError("--full works with --format jsonl only.", hint="Omit it: subgraphs are always complete.")
         return self._exported(format, full=full)

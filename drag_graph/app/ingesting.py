@@ -74,6 +74,8 @@ class Ingesting(ResourceUser):
         if (text is None) != (name is None) or (text is None) != bool(places):
             raise ConfigurationError("Pass either paths, or a text and its name.", hint="drag-graph ingest --help")
         if text is not None and name is not None:
+            if not name.strip() or any("\ud800" <= one <= "\udfff" for one in text + name):
+                raise ConfigurationError("The text or its name is unusable.", hint="Pass a name, and text without surrogates.")
             return resources, [SourceFile(Path(name), name, text=text)], []
         roots = roots_of(places)
         files = list(files_in(roots, resources.settings.own_files))

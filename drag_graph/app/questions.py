@@ -14,12 +14,21 @@ Questions = Path | Iterable[str | Mapping[str, Any] | Query]
 """A JSONL or CSV file (`-` is standard input), or questions: texts, documents with the keys of a JSONL line, or queries."""
 
 
-def question_lines(questions: Questions, settings: Settings) -> Iterator[InputLine]:
-    """Return questions as input lines. Raises InputError for a file without any, ConfigurationError for an unusable text."""
+def as_questions(questions: Questions) -> Path | list[str | Mapping[str, Any] | Query]:
+    """Return a file as it is and other questions as a list. Raises ConfigurationError for what cannot be questions."""
+    if isinstance(questions, Path):
+        return questions
     if isinstance(questions, str):
         raise ConfigurationError("A single text was passed as a list of questions.", hint="Pass [text], or a pathlib.Path.")
+    if not isinstance(questions, Iterable):
+        raise ConfigurationError(f"{questions!r} is not a list of questions.", hint="Pass a list of texts, or a pathlib.Path.")
+    return list(questions)
+
+
+def question_lines(questions: Questions, settings: Settings) -> Iterator[InputLine]:
+    """Return questions as input lines. Raises InputError for a file without any, ConfigurationError for an unusable text."""
     if not isinstance(questions, Path):
-        return (InputLine(number, _query_of(one, settings)) for number, one in enumerate(list(questions), start=1))
+        return iter([InputLine(number, _query_of(one, settings)) for number, one in enumerate(questions, start=1)])
     lines = read_queries(questions, namespace=settings.namespace, domain=settings.domain)
     first = next(lines, None)
     if first is None:
@@ -29,6 +38,8 @@ def question_lines(questions: Questions, settings: Settings) -> Iterator[InputLi
 
 def one_question(text: str, options: Sequence[str], settings: Settings) -> Query:
     """Return the query of a text and its options. Raises ConfigurationError if they are unusable."""
+    if isinstance(options, str):
+        raise ConfigurationError("The options are a single text.", hint="Pass a list of texts.")
     try:
         return make_query(text, list(options) or None, domain=settings.domain, namespace=settings.namespace)
     except QueryInvalid as error:
@@ -54,6 +65,8 @@ def _query_of(question: str | Mapping[str, Any] | Query, settings: Settings) -> 
         return question
     if isinstance(question, str):
         return one_question(question, (), settings)
+    if not isinstance(question, Mapping):
+        raise ConfigurationError(f"{question!r} is not a question.", hint="Pass a text, a dict or a Query.")
     try:
         return query_of(question, namespace=settings.namespace, domain=settings.domain)
     except QueryInvalid as error:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from drag_graph.concurrency.interruption import Interruption
 
@@ -33,6 +33,16 @@ class RunHandle(Generic[Report]):
     def is_done(self) -> bool:
         """Whether the work has ended."""
         return self._ended.is_set()
+
+    def __repr__(self) -> str:
+        if not self.is_done:
+            return "RunHandle(running)"
+        totals = getattr(self._report, "totals", None)
+        return f"RunHandle({totals() if callable(totals) else self._error or 'done'})"
+
+    def to_dict(self) -> Any:
+        """Wait for the report and return it as its `--json` document."""
+        return cast("Any", self.result()).to_dict()
 
     def cancel(self) -> None:
         """Ask the work to stop. Calls in flight are finished; the same method resumes the work later."""

@@ -1,6 +1,6 @@
 """`graph.runs`: past runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -36,6 +36,12 @@ class RunList:
     """Runs, newest first."""
 
     runs: tuple[RunSummary, ...]
+
+    def __iter__(self) -> Iterator[RunSummary]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the document that `runs --json` prints."""

@@ -102,3 +102,35 @@ def test_a_run_in_the_background_can_be_cancelled():
     assert not run.is_done
     run.cancel()
     assert run.result(timeout=10) == "resumable"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph: graph.distill([1]),
+        lambda graph: graph.distill(None),
+        lambda graph: graph.distill(["bad \ud800 text"]),
+        lambda graph: graph.ask("Why?", options="abc"),
+        lambda graph: graph.ingest(text="bad \ud800 text", name="notes"),
+        lambda graph: graph.ingest(text="Text is here.", name=""),
+        lambda graph: graph.answers(limit=0),
+        lambda graph: graph.export("out.jsonl"),
+        lambda graph: graph.in_namespace(None),
+    ],
+)
+def test_an_unusable_argument_raises_our_own_error(graph, call):
+    with pytest.raises(ConfigurationError) as caught:
+        call(graph)
+    assert caught.value.hint
+
+
+def test_questions_may_be_a_generator_and_results_print_for_people(graph, tmp_path):
+    curated = tmp_path / "curated.jsonl"
+    curated.write_text('{"question": "What causes tides?", "evidence": ["The Moon causes the tides."]}\n', encoding="utf-8")
+    handle = graph.distill((text for text in ["What causes tides?"]), teacher=f"curated:{curated}")
+    assert handle.to_dict()["totals"]["complete"] == 1
+    assert "'complete': 1" in repr(handle)
+    answer = graph.ask("What causes tides?")
+    assert "1. The Moon causes the tides." in str(answer.lines)
+    assert graph.audit(answer).to_dict() == answer.audit().to_dict()
+    assert len(graph.runs.list()) == len(list(graph.runs.list())) == 1
