@@ -44,7 +44,7 @@ def test_nothing_of_it_can_be_read_in_the_files(path):
     said = vault.mark("Zorblax Quenneville")
     stored = b"".join(file.read_bytes() for file in path.parent.iterdir())
     vault.close()
-    assert not any(word in stored for word in (b"Quenneville", b"4711", b"wexcombe", b"PERSON", b"Newton"))
+    assert not any(word in stored for word in (b"Quenneville", b"q-4711", b"wexcombe", b"PERSON", b"Newton"))
     assert (
         said
         == Vault(path).mark("Zorblax Quenneville")
