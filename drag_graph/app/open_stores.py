@@ -36,8 +36,10 @@ class OpenStores:
         """
         with self._changed:
             self._waiting_writers += not read_only
-            self._changed.wait_for(lambda: not self._users or self._serves(settings, read_only=read_only))
-            self._waiting_writers -= not read_only
+            try:
+                self._changed.wait_for(lambda: not self._users or self._serves(settings, read_only=read_only))
+            finally:
+                self._waiting_writers -= not read_only
             if not self._serves(settings, read_only=read_only):
                 self._close_all()
                 self._read_only = read_only

@@ -222,6 +222,8 @@ def _attempt(request: Callable[[], Any], limit: float, target: ModelTarget) -> A
         return unavailable(target, "no complete reply in time", billed=True)
     except (HttpFailure, httpx.HTTPError) as error:
         return judge(error, target)
+    except (httpx.InvalidURL, UnicodeError):  # an address or a key that no request can carry
+        return judge(HttpFailure(None, None), target)
     except Exception as error:
         if any(kind.__name__ == "OpenAIError" for kind in type(error).__mro__):  # the root of LiteLLM's errors
             return judge(error, target)

@@ -76,11 +76,24 @@ def send(kind: str, server: Address, call: Mapping[str, Any]) -> dict[str, Any]:
         document = reply.json()
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         document = None
-    if reply.is_error:
+    if not reply.is_success:
         raise HttpFailure(reply.status_code, reply.headers, document)
-    if not isinstance(document, dict):
+    if not isinstance(document, dict) or not _is_reply(document):
         raise HttpFailure(None, None)
     return document
+
+
+def _is_reply(document: dict[str, Any]) -> bool:
+    """Return whether a reply has the form of a chat completion or of embeddings."""
+    if "data" in document:
+        return isinstance(document["data"], list)
+    choices, usage = document.get("choices"), document.get("usage") or {}
+    if not isinstance(choices, list) or not isinstance(usage, dict):
+        return False
+    if not all(isinstance(usage.get(name) or 0, int | float) for name in ("prompt_tokens", "completion_tokens")):
+        return False
+    messages = [choice.get("message") or {} if isinstance(choice, dict) else None for choice in choices]
+    return all(isinstance(message, dict) and isinstance(message.get("content") or "", str) for message in messages)
 
 
 def _client() -> Any:

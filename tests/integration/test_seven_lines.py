@@ -41,7 +41,7 @@ def test_as_a_script(folder):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert done.stdout.startswith(f"{ANSWER}")
-    assert "Line(1, 'evidence', " in done.stdout
+    assert f"  1. {ANSWER}" in done.stdout
     assert "Do antibiotics help against viruses?\n-> " in done.stdout
     assert "curated:medical.jsonl" in done.stdout, "the audit names the teacher"
 

@@ -17,7 +17,7 @@ from drag_graph.models import model_catalogue
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.litellm_library import load_litellm
 from drag_graph.models.model_choice import is_here, make_embedder, make_student
-from drag_graph.models.openai_server import is_compatible
+from drag_graph.models.openai_server import _is_reply, is_compatible
 from drag_graph.ports import plugins
 from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import Settings
@@ -187,3 +187,21 @@ def test_tokens_and_prices_are_those_of_litellm():
         assert model_catalogue.count_tokens(model, messages) == litellm.token_counter(model=model, messages=messages)
         assert model_catalogue.count_text(model, "x" * 3000) == litellm.token_counter(model=model, text="x" * 3000)
     assert np.isclose(model_catalogue.price_of("openai/gpt-4o-mini", 10**6, 0), 0.15)
+
+
+@pytest.mark.parametrize(
+    ("document", "is_reply"),
+    [
+        ({"choices": [{"message": {"content": "Because."}}], "usage": {"prompt_tokens": 1}}, True),
+        ({"choices": []}, True),
+        ({"data": []}, True),
+        ({"choices": ["x"]}, False),
+        ({"choices": [{"message": "x"}]}, False),
+        ({"choices": [{"message": {"content": ["x"]}}]}, False),
+        ({"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "a"}}, False),
+        ({"error": {"message": "no"}}, False),
+        ({}, False),
+    ],
+)
+def test_a_reply_of_another_form_is_no_reply(document, is_reply):
+    assert _is_reply(document) is is_reply
