@@ -187,7 +187,7 @@ def harness(
     folder: Annotated[Path, typer.Argument(help="Folder for the tasks.", show_default=False)],
     json: options.Json = False,
 ) -> None:
-    """Write the prompts of an outcome as tasks of EleutherAI's lm-evaluation-harness, one a mode.
+    """Write the prompts of an outcome as tasks of EleutherAI's lm-evaluation-harness, one for each mode.
 
     Examples:
       drag-graph eval harness A tasks

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Format = Annotated[
     Literal["jsonl", "subgraphs"],
-    typer.Option("--format", help="jsonl compares stores; subgraphs moves them (read by `import`)."),
+    typer.Option("--format", help="jsonl: one line for each node and edge, to compare stores. subgraphs: what `import` reads."),
 ]
 
 

@@ -80,7 +80,7 @@ class Settings(BaseSettings):
     ledger: Place = Field("", description="File of replies and runs. Defaults to a file next to an embedded store.")
     plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls per query. paper: step by step (docs/plans.md).")
     number_of_evidence: PositiveInt | None = Field(
-        None, description="Number of evidence to request (N), at least 1.25 K. The default depends on the plan."
+        None, description="Number of evidence to request (N), at least 1.25 times --top-k. The default depends on the plan."
     )
     blind: bool = Field(default=False, description="Hide the options from the teacher.")
     extractor: Literal["auto", "teacher", "patterns"] = Field("auto", description="How to extract triples from evidence.")

@@ -107,7 +107,7 @@ def unavailable(target: ModelTarget, reason: str, *, retry_after: float | None =
     is_patient = retry_after is None or retry_after <= LONGEST_RETRY_AFTER
     if not is_patient:
         reason = f"{reason} and asks to wait {retry_after:.0f} s"
-    hint = "Check that it is running and that its address is right. Then run the same command again: finished work is kept."
+    hint = "Check that it is running and that its address is right. Then run the same command again."
     error = ModelUnavailable(f"{_capitalised(target.where)} is not available: {reason}.", hint=hint)
     return Failure(error, repeatable=is_patient, retry_after=retry_after, **facts)
 
