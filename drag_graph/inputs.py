@@ -104,7 +104,7 @@ def json_object(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise QueryInvalid(f"Not UTF-8 at byte {error.start}.") from error
     except (ValueError, RecursionError) as error:
-        raise QueryInvalid(f"Not JSON: {error}") from error
+        raise QueryInvalid(f"Not JSON: {error}.") from error
     if not isinstance(document, dict):
         raise QueryInvalid("Not a JSON object.")
     return document

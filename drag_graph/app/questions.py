@@ -43,7 +43,7 @@ def one_question(text: str, options: Sequence[str], settings: Settings) -> Query
     try:
         return make_query(text, list(options) or None, domain=settings.domain, namespace=settings.namespace)
     except QueryInvalid as error:
-        raise ConfigurationError(f"Unusable question: {error}", hint="Fix the question or its options.") from error
+        raise ConfigurationError(f"The question is unusable. {error}", hint="Fix the question or its options.") from error
 
 
 def source_of(questions: Questions) -> str:
@@ -70,4 +70,4 @@ def _query_of(question: str | Mapping[str, Any] | Query, settings: Settings) -> 
     try:
         return query_of(question, namespace=settings.namespace, domain=settings.domain)
     except QueryInvalid as error:
-        raise ConfigurationError(f"Unusable question: {error}", hint="Fix the question or its options.") from error
+        raise ConfigurationError(f"The question is unusable. {error}", hint="Fix the question or its options.") from error

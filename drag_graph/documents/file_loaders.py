@@ -204,7 +204,7 @@ def _imported(module: str, package: str) -> Any:
         if module not in sys.modules:
             missing = [name for name in (module.partition(".")[0], package) if find_spec(name) is None]
             if missing:
-                raise DocumentUnusable(f"Reading this file requires {missing[0]}: pip install 'drag-graph[documents]'")
+                raise DocumentUnusable(f"Reading this file requires {missing[0]}: pip install 'drag-graph[documents]'.")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 import_module(module)

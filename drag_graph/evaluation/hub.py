@@ -144,7 +144,7 @@ def _load(name: str, task: HubTask, folder: Path | None) -> Any:
         return datasets.load_dataset(place, task.config, split=task.split)
     except (OSError, ValueError, httpx.HTTPError, datasets.exceptions.DatasetsError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"Cannot read {name} from {place}: {reason}", hint=_hint(name, task)) from error
+        raise InputError(f"Cannot read {name} from {place}: {reason}.", hint=_hint(name, task)) from error
 
 
 def _place(values: Sequence[str], wanted: str) -> int | None:

@@ -54,7 +54,7 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
         query = subgraph.source
         if query.namespace != namespace:
             raise SubgraphRefused(
-                f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}", hint=_MEND
+                f"Query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}.", hint=_MEND
             )
         _check_references(subgraph)
         _check_numbers(subgraph)
@@ -62,7 +62,7 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
         for item in _parts(subgraph):
             key = (type(item).__name__, item.id)
             if key in ids or owners.setdefault(key, query.id) != query.id:
-                raise SubgraphRefused(f"query {query.id}: the {key[0]} id {item.id} is there twice", hint=_MEND)
+                raise SubgraphRefused(f"Query {query.id}: the {key[0]} id {item.id} is there twice.", hint=_MEND)
             ids.add(key)
 
 
@@ -71,18 +71,18 @@ def check_answers(answers: Iterable[Answer], namespace: str) -> None:
     for answer in answers:
         if answer.namespace != namespace:
             raise SubgraphRefused(
-                f"answer {answer.id} is of namespace {answer.namespace!r}, the store of {namespace!r}", hint=_MEND
+                f"Answer {answer.id} is of namespace {answer.namespace!r}, the store of {namespace!r}.", hint=_MEND
             )
         _check_json(f"the snapshot of answer {answer.id}", answer.snapshot)
         if not all(math.isfinite(line.score) for line in answer.lines):
-            raise SubgraphRefused(f"answer {answer.id}: the score of a line is no number", hint=_MEND)
+            raise SubgraphRefused(f"Answer {answer.id}: the score of a line is no number.", hint=_MEND)
 
 
 def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: str) -> None:
     """Raise StoreUnfit if `recorded` is another embedder (name, dimension) than `wanted`."""
     if recorded != wanted:
         raise StoreUnfit(
-            f"{place} was filled by the embedder {recorded[0]} ({recorded[1]} dimensions), not by {wanted[0]} ({wanted[1]})",
+            f"{place} was filled by the embedder {recorded[0]} ({recorded[1]} dimensions), not by {wanted[0]} ({wanted[1]}).",
             hint=f"Use --embedder {_flag(recorded[0])}, or another --namespace or --store.",
         )
 
@@ -127,17 +127,17 @@ def _check_references(subgraph: Subgraph) -> None:
     evidence = {item.id for item in subgraph.evidence}
     entities = {item.id for item in subgraph.entities}
     if chunks and subgraph.document is None:
-        raise SubgraphRefused(f"query {source_id} has chunks, which only a document has", hint=_MEND)
+        raise SubgraphRefused(f"Query {source_id} has chunks, which only a document has.", hint=_MEND)
     for statement in subgraph.evidence:
         if bool(statement.call_ids) == bool(statement.chunk_id):
-            raise SubgraphRefused(f"query {source_id}: evidence {statement.id} needs teacher calls or a chunk", hint=_MEND)
+            raise SubgraphRefused(f"Query {source_id}: evidence {statement.id} needs teacher calls or a chunk.", hint=_MEND)
         what = f"query {source_id}: evidence {statement.id}"
         _check_there(what, "teacher call", statement.call_ids, calls)
         _check_there(what, "chunk", [statement.chunk_id] if statement.chunk_id else [], chunks)
     for triple in subgraph.triples:
         what = f"query {source_id}: triple {triple.id}"
         if not triple.call_ids:
-            raise SubgraphRefused(f"{what} has no teacher call", hint=_MEND)
+            raise SubgraphRefused(f"{what} has no teacher call.", hint=_MEND)
         _check_there(what, "evidence", [triple.evidence_id], evidence)
         _check_there(what, "teacher call", triple.call_ids, calls)
         _check_there(what, "subject", [triple.subject_id], entities)
@@ -145,28 +145,28 @@ def _check_references(subgraph: Subgraph) -> None:
     for item in _parts(subgraph):
         if item.source_id != source_id:
             raise SubgraphRefused(
-                f"query {source_id}: {type(item).__name__} {item.id} is of query {item.source_id}", hint=_MEND
+                f"Query {source_id}: {type(item).__name__} {item.id} is of query {item.source_id}.", hint=_MEND
             )
 
 
 def _check_there(what: str, kind: str, ids: Iterable[str], there: Collection[str]) -> None:
     for id_ in ids:
         if id_ not in there:
-            raise SubgraphRefused(f"{what} has no {kind} {id_}", hint=_MEND)
+            raise SubgraphRefused(f"{what} has no {kind} {id_}.", hint=_MEND)
 
 
 def _check_numbers(subgraph: Subgraph) -> None:
     source_id = subgraph.source_id
     _check_json(f"the metadata of query {source_id}", subgraph.query.metadata if subgraph.document is None else {})
     if not all(map(math.isfinite, _numbers(subgraph))):
-        raise SubgraphRefused(f"query {source_id}: a score, cost or vector is no number", hint=_MEND)
+        raise SubgraphRefused(f"Query {source_id}: a score, cost or vector is no number.", hint=_MEND)
 
 
 def _check_json(what: str, document: Any) -> None:
     try:
         json.dumps(document, allow_nan=False)
     except (ValueError, TypeError) as error:
-        raise SubgraphRefused(f"{what} cannot be kept as JSON: {error}", hint=_MEND) from error
+        raise SubgraphRefused(f"{what} cannot be kept as JSON: {error}.", hint=_MEND) from error
 
 
 def _numbers(subgraph: Subgraph) -> Iterator[float]:

@@ -143,7 +143,7 @@ class Rounds:
         if over_budget is None:
             return Interrupted(message, hint=hint)
         return BudgetReached(
-            f"Not all requests were submitted: {over_budget.message} {message}",
+            f"{over_budget.message} Not all requests were submitted. {message}",
             hint=f"{hint} Raise --budget-usd to submit the others.",
         )
 

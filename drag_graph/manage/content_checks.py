@@ -22,9 +22,9 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 def check_text(name: str, text: str) -> None:
     """Raise QueryInvalid for control characters, and for a time that is not in UTC and the stored form."""
     if _CONTROL.search(text):
-        raise QueryInvalid(f"{name} contains control characters")
+        raise QueryInvalid(f"{name} contains control characters.")
     if name in ("created_at", "expires_at") and text and not _is_time(text):
-        raise QueryInvalid(f"{name} {text[:50]!r} is not a UTC time such as 2026-01-31T12:00:00+00:00")
+        raise QueryInvalid(f"{name} {text[:50]!r} is not a UTC time such as 2026-01-31T12:00:00+00:00.")
 
 
 def _is_time(text: str) -> bool:
@@ -42,11 +42,11 @@ def check_content(graph: Subgraph, dimension: int) -> None:
     names = {entity.id: entity.name for entity in graph.entities}
     for triple in graph.triples:
         if (names[triple.subject_id], names[triple.object_id]) != (triple.subject, triple.object):
-            raise QueryInvalid(f"triple {triple.id}: its subject or object has another name than the entity")
+            raise QueryInvalid(f"Triple {triple.id}: its subject or object has another name than the entity.")
     for id_, kind in wrong_ids(graph):
-        raise QueryInvalid(f"{kind} {id_}: the id is not the hash of the content")
+        raise QueryInvalid(f"{kind} {id_}: the id is not the hash of the content.")
     for id_ in wrong_keys(graph):
-        raise QueryInvalid(f"triple {id_}: its predicate_key differs from that of the same predicate")
+        raise QueryInvalid(f"Triple {id_}: its predicate_key differs from that of the same predicate.")
     _check_statements(graph)
 
 
@@ -56,22 +56,22 @@ def _check_vector(graph: Subgraph, dimension: int) -> None:
         return
     if len(vector) != dimension:
         expected = f"that of the embedder has {dimension}" if dimension else "the head names no embedder"
-        raise QueryInvalid(f"the embedding has {len(vector)} numbers, but {expected}")
+        raise QueryInvalid(f"The embedding has {len(vector)} numbers, but {expected}.")
     length = math.hypot(*vector)
     if graph.lost_vector or not (abs(length - 1.0) <= UNIT or length == 0.0):
-        raise QueryInvalid(f"the embedding is not a unit vector: its length is {length:.4g}")
+        raise QueryInvalid(f"The embedding is not a unit vector: its length is {length:.4g}.")
 
 
 def _check_statements(graph: Subgraph) -> None:
     aggregation = graph.aggregation
     if aggregation is None:
-        raise QueryInvalid("aggregation is missing: it says how the simple edges are derived")
+        raise QueryInvalid("The key `aggregation` is missing: it says how the simple edges are derived.")
     own = {id_ for triple in graph.triples for id_ in edge_ids(triple, aggregation.strategy)}
     for id_, text in aggregation.statements.items():
         if id_ not in own:
-            raise QueryInvalid(f"aggregation.statements: {id_!r} is not an edge of these triples")
+            raise QueryInvalid(f"In aggregation.statements, {id_!r} is not an edge of these triples.")
         if not text.strip():
-            raise QueryInvalid(f"aggregation.statements: the statement of {id_} is empty")
+            raise QueryInvalid(f"In aggregation.statements, the statement of {id_} is empty.")
 
 
 def difference(stored: Subgraph, given: Subgraph) -> str:

@@ -56,7 +56,7 @@ def full_id(
 def _the_one(store: GraphStore, kind: str, prefix: str, found: Sequence[str], hint: str) -> str:
     """Return the id that matches a prefix, of those that begin with it; `hint` says where to find ids."""
     if not found:
-        raise NotStored(f"no {kind} {prefix!r} in namespace {store.namespace!r} of {store.location}", hint=hint)
+        raise NotStored(f"There is no {kind} {prefix!r} in namespace {store.namespace!r} of {store.location}.", hint=hint)
     if prefix in found:
         return prefix
     if len(found) > 1:

@@ -172,7 +172,7 @@ def _read_head(line: bytes) -> Head:
         if str(error).startswith("version"):
             message = f"The file has another version than {Head.model_fields['version'].default}."
             raise QueryInvalid(message, hint="Use the version of drag-graph that wrote it, or a newer one.") from error
-        raise QueryInvalid(f"This is not a file of subgraphs: {error}", hint=_MAKE) from error
+        raise QueryInvalid(f"This is not a file of subgraphs. {error}", hint=_MAKE) from error
 
 
 # ---- validating
@@ -197,12 +197,12 @@ def read_subgraph(line: bytes, head: Head) -> Subgraph:
 def _validated(model: type[Model], line: bytes) -> Model:
     """Parse a line strictly: every field is present and has its JSON type ("3" is not a number)."""
     if len(line) > LINE_LIMIT:
-        raise QueryInvalid(f"the line is longer than {LINE_LIMIT:,} bytes")
+        raise QueryInvalid(f"The line is longer than {LINE_LIMIT:,} bytes.")
     try:
         item = model.model_validate_json(line, strict=True)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        raise QueryInvalid(f"{_path(*first['loc'])}: {first['msg']}".removeprefix(": ")) from error
+        raise QueryInvalid(f"{_path(*first['loc'])}: {first['msg']}.".removeprefix(": ")) from error
     _check_fields(item)
     return item
 
@@ -214,7 +214,7 @@ def _path(*places: int | str) -> str:
 def _check_fields(item: Value, *path: int | str) -> None:
     """Raise QueryInvalid for missing fields, control characters, and times in another form."""
     if missing := type(item).model_fields.keys() - item.model_fields_set - _NOT_IN_FILES:
-        raise QueryInvalid(f"{_path(*path) or 'the line'} lacks {', '.join(sorted(missing))}")
+        raise QueryInvalid(f"{_path(*path) or 'The line'} lacks {', '.join(sorted(missing))}.")
     for name, value in item:
         for place, part in enumerate(value) if isinstance(value, tuple) else [(None, value)]:
             if isinstance(part, Value):

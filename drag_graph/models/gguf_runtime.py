@@ -89,10 +89,10 @@ class LlamaServer:
         try:
             reply = self._client.request(method, path, json=document)
         except httpx.HTTPError as error:  # too slow, or it ended
-            message = f"llama.cpp with {self.path.name} does not answer: {type(error).__name__}."
+            message = f"The llama.cpp server with {self.path.name} does not answer: {type(error).__name__}."
             raise ModelUnavailable(message, hint="Try again when the machine is less busy.") from error
         if reply.is_error:
-            raise ModelUnavailable(f"llama.cpp with {self.path.name} answers HTTP {reply.status_code}.")
+            raise ModelUnavailable(f"The llama.cpp server with {self.path.name} answers HTTP {reply.status_code}.")
         return reply.json()
 
     def tokens(self, text: str, *, whole: bool, marks: bool) -> list[int]:
@@ -114,7 +114,7 @@ class LlamaServer:
             entry = self._force(before, self.tokens("a", whole=False, marks=False)[-1], probabilities=self.vocabulary)
             entry = next((other for other in (entry or {}).get("top_logprobs", ()) if other["id"] == token), None)
         if entry is None or entry["id"] != token:
-            raise ModelUnavailable(f"llama.cpp with {self.path.name} does not report the likelihood of a given token.")
+            raise ModelUnavailable(f"The llama.cpp server with {self.path.name} reports no likelihood of a given token.")
         return float(entry["logprob"])
 
     def _force(self, before: list[int], token: int, *, probabilities: int) -> Any:

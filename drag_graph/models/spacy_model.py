@@ -22,7 +22,7 @@ def load_english_model() -> tuple[Any, str]:
     Raises MissingExtra if spaCy or a model is not installed.
     """
     if find_spec("spacy") is None:
-        raise MissingExtra("spaCy is not installed.", extra="privacy")
+        raise MissingExtra("The package spaCy is not installed.", extra="privacy")
     name = english_model()
     if name is None:
         hint = f"Run `{DOWNLOAD}`, or use --extractor patterns."

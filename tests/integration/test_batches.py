@@ -414,7 +414,7 @@ def test_what_waits_counts_for_a_later_limit_and_what_was_not_submitted_is_said(
     with (work / "q.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
     stopped = distill(server, "--no-wait", "--budget-usd", f"{reserved + 1e-6:.9f}", code=5)["stopped"]
-    assert "Not all requests were submitted: The next request may cost $0.00067" in stopped
+    assert "The next request may cost $0.00067" in stopped
     assert "1 batch with 4 requests" in stopped
     assert server.batches.sizes == [4]
     assert spent() == (0, reserved)

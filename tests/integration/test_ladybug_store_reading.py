@@ -158,7 +158,7 @@ def test_a_log_that_may_not_be_read_is_named():
         done = subprocess.run(
             [sys.executable, "-c", READER, str(warm), str(path)], cwd=ROOT, capture_output=True, text=True, timeout=100
         )
-        assert done.stdout.startswith(f"StoreUnfit the log {path}.wal of the store may not be read")
+        assert done.stdout.startswith(f"StoreUnfit The log {path}.wal of the store may not be read")
 
 
 def test_all_that_writes_is_refused_in_words(filled):
@@ -297,7 +297,7 @@ def test_a_tiny_file_is_refused_in_one_clear_sentence(tmp_path, text, read_only)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(StoreUnfit) as caught:
         LadybugStore(path, read_only=read_only, timeout=0.3).migrate()
-    assert str(caught.value) == f"{path} is not an embedded store"
+    assert str(caught.value) == f"{path} is not an embedded store."
     assert path.read_text(encoding="utf-8") == text
 
 

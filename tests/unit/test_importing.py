@@ -85,7 +85,7 @@ def put(value, *path):
     ("change", "said"),
     [
         (cut("settings_hash"), "^settings_hash: Field required"),
-        (cut("blind"), "^the line lacks blind"),
+        (cut("blind"), "^The line lacks blind"),
         (cut("rank", "triples"), r"^triples\[0\] lacks rank"),
         (cut("confidence", "triples"), r"^triples\[0\].confidence: Field required"),
         (put(1, "triples", 0, "extra"), r"^triples\[0\].extra: Extra inputs are not permitted"),
@@ -174,7 +174,7 @@ def test_a_line_that_is_too_long_is_not_held(monkeypatch, tmp_path):
     path.write_bytes(b"".join([*lines[:2], b'"' + b"x" * 1_000_000 + b'"\n', *lines[3:]]))
     parts = transfer.read_file(path)
     report = Importer(empty()).run(parts)
-    assert [(item.line, item.reason) for item in report.listed] == [(3, "the line is longer than 100,000 bytes")]
+    assert [(item.line, item.reason) for item in report.listed] == [(3, "The line is longer than 100,000 bytes.")]
     assert report.counts["new"] == 2
 
 
@@ -184,7 +184,7 @@ def test_a_line_that_is_too_long_is_not_held(monkeypatch, tmp_path):
         (lambda lines: [], "The file is empty"),
         (lambda lines: [b"\n", b" \n"], "The file is empty"),
         (lambda lines: lines[1:], r"f.gz:1: This is not a file of subgraphs"),
-        (lambda lines: [b"question,answer\n"], r"f.gz:1: This is not a file of subgraphs: Invalid JSON"),
+        (lambda lines: [b"question,answer\n"], r"f.gz:1: This is not a file of subgraphs. Invalid JSON"),
         (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.gz:1: This is a canonical export"),
         (lambda lines: [edited(lines[0], put(3, "version")), *lines[1:]], "f.gz:1: The file has another version than 2"),
         (
@@ -290,7 +290,9 @@ def test_how_edges_are_made_is_kept_and_a_line_that_does_not_say_it_is_refused()
     lines = exported(filled(range(3), Aggregation(strategy="predicate", threshold=0.1)))
     store = empty()
     report = load(store, [lines[0], edited(lines[1], put(None, "aggregation")), *lines[2:]])
-    assert [item.reason for item in report.listed] == ["aggregation is missing: it says how the simple edges are derived"]
+    assert [item.reason for item in report.listed] == [
+        "The key `aggregation` is missing: it says how the simple edges are derived."
+    ]
     assert exported(store)[1:-1] == lines[2:-1]
 
 
@@ -348,13 +350,13 @@ def test_half_a_character_is_refused_as_in_a_question():
 def test_control_characters_are_refused(place, control):
     lines = exported(filled())
     report = load(empty(), [lines[0], edited(lines[1], put(f"a{control}b", *place)), *lines[2:]])
-    assert [(item.line, item.reason) for item in report.listed] == [(2, f"{place[-1]} contains control characters")]
+    assert [(item.line, item.reason) for item in report.listed] == [(2, f"{place[-1]} contains control characters.")]
 
 
 def test_control_characters_in_a_variant_are_refused():
     lines = exported(filled())
     report = load(empty(), [lines[0], edited(lines[1], put(["\x1b[31m"], "entities", 0, "variants")), *lines[2:]])
-    assert [item.reason for item in report.listed] == ["variants contains control characters"]
+    assert [item.reason for item in report.listed] == ["variants contains control characters."]
 
 
 def test_exact_repeats_of_evidence_keep_their_ids_and_get_those_of_another_namespace():
@@ -388,13 +390,15 @@ def test_a_statement_is_of_an_edge_of_its_own_line(strategy):
     lines = exported(filled(range(2), Aggregation(strategy=strategy)))
     for wrong in (pair_of(lines[2]), pair_of(lines[1]) + ("" if strategy == "predicate" else "-x")):
         report = load(empty(), [lines[0], edited(lines[1], put({wrong: "A lie."}, "aggregation", "statements")), *lines[2:]])
-        assert [item.reason for item in report.listed] == [f"aggregation.statements: {wrong!r} is not an edge of these triples"]
+        assert [item.reason for item in report.listed] == [
+            f"In aggregation.statements, {wrong!r} is not an edge of these triples."
+        ]
         assert report.counts["new"] == 1
     triple = json.loads(lines[1])["triples"][0]
     own = pair_of(lines[1]) + (f"-{triple['predicate_key']}" if strategy == "predicate" else "")
     for empty_text in ("", " \t"):
         report = load(empty(), [lines[0], edited(lines[1], put({own: empty_text}, "aggregation", "statements")), *lines[2:]])
-        assert [item.reason for item in report.listed] == [f"aggregation.statements: the statement of {own} is empty"]
+        assert [item.reason for item in report.listed] == [f"In aggregation.statements, the statement of {own} is empty."]
     told = [lines[0], edited(lines[1], put({own: " Told. "}, "aggregation", "statements")), *lines[2:]]
     store = empty()
     assert load(store, told).counts["new"] == 2

@@ -92,7 +92,7 @@ def _start(ray: Any) -> None:
         )
     except (RuntimeError, OSError, ValueError) as error:
         raise ModelUnavailable(
-            f"Cannot start Ray on this machine: {_line(error)}", hint="Ray's logs are in /tmp/ray."
+            f"Cannot start Ray on this machine: {_line(error)}.", hint="Ray's logs are in /tmp/ray."
         ) from error
     finally:
         if threading.current_thread() is threading.main_thread():
@@ -112,7 +112,7 @@ def _connect(ray: Any, address: str) -> None:
         try:
             ray.init(address=address, configure_logging=False, log_to_driver=False)
         except (RuntimeError, OSError, ValueError, AssertionError) as error:
-            outcome.append(ModelUnavailable(f"Cannot use the Ray cluster at {address}: {_line(error)}", hint=_HINT))
+            outcome.append(ModelUnavailable(f"Cannot use the Ray cluster at {address}: {_line(error)}.", hint=_HINT))
         else:
             outcome.append(None)
 
@@ -132,7 +132,7 @@ def _knock(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), KNOCK_SECONDS).close()
     except (OSError, OverflowError) as error:
-        raise ModelUnavailable(f"There is no Ray cluster at {address}: {_line(error)}", hint=_HINT) from error
+        raise ModelUnavailable(f"There is no Ray cluster at {address}: {_line(error)}.", hint=_HINT) from error
 
 
 def _line(error: BaseException) -> str:

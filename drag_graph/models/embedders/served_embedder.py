@@ -46,7 +46,7 @@ class ServedEmbedder(Remembering):
         except RequestRejected as error:
             # Our texts are ordinary, so this is not an embedding model.
             hint = "Use auto, lexical, minilm, a folder, or an embedding model that LiteLLM knows."
-            raise UnknownModel(f"The server rejected the embedding model {self._model!r}: {error}", hint=hint) from error
+            raise UnknownModel(f"The server does not accept the embedding model {self._model!r}. {error}", hint=hint) from error
         vectors = self._vectors_of(entries, len(texts))
         self._dimension = self._dimension or int(vectors.shape[1])
         if vectors.shape[1] != self._dimension:

@@ -72,7 +72,7 @@ class CuratedTeacher:
             if line.strip():
                 self._take(number, line)
         if not self._entries:
-            reason = self.problems[0] if self.problems else "it is empty"
+            reason = self.problems[0].rstrip(".") if self.problems else "it is empty"
             raise InputError(
                 f"The curated file {path} has no usable line: {reason}.", hint="docs/teachers.md describes the format."
             )
@@ -158,7 +158,7 @@ def _entry(document: Mapping[str, Any]) -> _Entry:
     """Return the usable parts of a line and the problems of the others. Raises QueryInvalid without evidence."""
     evidence, triples = document.get("evidence"), document.get("triples") or []
     if not isinstance(evidence, list):
-        raise QueryInvalid('no list "evidence"')
+        raise QueryInvalid('There is no list "evidence".')
     entry = _Entry({}, [], [])
     for position, text in enumerate(evidence):
         try:
@@ -166,7 +166,7 @@ def _entry(document: Mapping[str, Any]) -> _Entry:
         except ValidationError as error:
             entry.problems.append(f"evidence[{position}]: {reason_of(error)}")
     if not entry.evidence:
-        raise QueryInvalid('the list "evidence" holds no text')
+        raise QueryInvalid('The list "evidence" contains no text.')
     if not isinstance(triples, list):
         entry.problems.append('"triples" is not a list')
         triples = []

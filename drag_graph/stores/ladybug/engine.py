@@ -77,7 +77,7 @@ class Engine:
     def share(self, *, read_only: bool) -> "Engine":
         """Return the engine for one more use. Raises StoreLocked when it was opened for reading and is wanted for writing."""
         if self.read_only and not read_only:
-            raise StoreLocked(f"{self.location} is open in this process for reading only", hint="Close it there first.")
+            raise StoreLocked(f"{self.location} is open in this process for reading only.", hint="Close it there first.")
         self._users += 1
         return self
 
@@ -120,7 +120,7 @@ class Engine:
         another one opens the file; StoreUnavailable if there is no space, or the file cannot be replaced.
         """
         if self.read_only:
-            raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
+            raise StoreUnfit(f"{self.location} is open for reading only.", hint="Open it for writing.")
         with self._write_lock:
             self._require_writable()
             path = Path(self.location)
@@ -178,7 +178,7 @@ class Engine:
             self._reading.notify_all()
             if not is_free:
                 raise StoreLocked(
-                    f"{self.location} is read by this process", hint="Run the same command again when the reading has ended."
+                    f"{self.location} is read by this process.", hint="Run the same command again when the reading has ended."
                 )
             yield
 
@@ -186,7 +186,7 @@ class Engine:
     def writing(self) -> Iterator[LadybugTransaction]:
         """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError."""
         if self.read_only:
-            raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
+            raise StoreUnfit(f"{self.location} is open for reading only.", hint="Open it for writing.")
         with self._write_lock:
             self._require_writable()
             if self._plans.are_old():
@@ -277,18 +277,18 @@ class Engine:
         except OSError:
             changed = False  # The name was removed or the folder is not accessible; the open file is unchanged.
         if changed:
-            raise StoreUnavailable(f"{path} was written to while it was being read", hint=snapshot.AGAIN)
+            raise StoreUnavailable(f"{path} was written to while it was being read.", hint=snapshot.AGAIN)
 
     def _require_writable(self) -> None:
         if self._failure:
             raise StoreUnavailable(
-                f"{self.location} accepts no more writes after an error: {self._failure}", hint="Start the program again."
+                f"{self.location} accepts no more writes after an error. {self._failure}", hint="Start the program again."
             )
         if self._is_closed:
             self._reopen(Path(self.location), READ_PATIENCE)
         if self._lacking_space():
             raise StoreUnavailable(
-                f"the disk of {self.location} is full", hint="Free some space and run the same command again."
+                f"The disk of {self.location} is full.", hint="Free some space and run the same command again."
             )
 
     @contextmanager

@@ -86,7 +86,7 @@ class LadybugAccess:
         with self._open().reading() as session:
             # A store of ours has its history from its first table on: both are made in one transaction.
             if session.run("show_tables"):
-                raise StoreUnfit(f"{self.location} is a database of something else", hint="Name another file by --store.")
+                raise StoreUnfit(f"{self.location} is a database of something else.", hint="Name another file by --store.")
         return []
 
     def sent_vector(self, vector: Vector) -> bytes:
@@ -142,7 +142,7 @@ class LadybugAccess:
     def _open(self) -> Engine:
         with self._lock:
             if self._closed:
-                raise StoreUnavailable(f"the store {self.location} is closed")
+                raise StoreUnavailable(f"The store {self.location} is closed.")
             if self._engine is None:
                 self._engine = open_engine(self._path, read_only=self._read_only, timeout=self._timeout)
             return self._engine

@@ -33,7 +33,7 @@ class LadybugConcepts(SharedConcepts):
         with _linked_lock:
             if place in _linked:
                 where, who = f"namespace {self._namespace!r} of {self._access.location}", f"thread {_linked[place]}"
-                raise StoreLocked(f"{where} is being linked by {who} of this process", hint="Wait until it ends.")
+                raise StoreLocked(f"{where} is being linked by {who} of this process.", hint="Wait until it ends.")
             _linked[place] = threading.current_thread().name
         try:
             yield

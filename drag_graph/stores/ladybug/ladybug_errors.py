@@ -106,11 +106,11 @@ def translate(message: str, location: str) -> StoreError:
         holder = _HOLDER.search(message)
         by = f"process {holder[1]}" if holder else "another process"
         return StoreLocked(
-            f"{location} is locked by {by}", hint="Wait for that process, or stop it: only one process can write at a time."
+            f"{location} is locked by {by}.", hint="Wait for that process, or stop it: only one process can write at a time."
         )
     for pattern, error, meaning, hint in _MEANINGS:
         if pattern.search(message):
-            return error(f"{location} {meaning}", hint=hint.replace(_MIGRATE, migrate.command(location)))
+            return error(f"{location} {meaning}.", hint=hint.replace(_MIGRATE, migrate.command(location)))
     # The engine's message may quote stored text, so it is the cause of the error, but not part of its message.
     return StoreError(
         f"The embedded store {location} cannot execute a statement.",

@@ -57,7 +57,7 @@ def readable(path: Path, timeout: float) -> Iterator[tuple[Path, Mark | None]]:
                     yield copy, None
                     return
         if time.monotonic() >= deadline:
-            raise StoreUnavailable(f"{path} is being written to by another process, without a pause", hint=AGAIN)
+            raise StoreUnavailable(f"{path} is being written to by another process, without a pause.", hint=AGAIN)
         time.sleep(_PAUSE)
 
 
@@ -98,7 +98,7 @@ def _copy(path: Path, folder: Path) -> Path:
             _copy_file(Path(f"{path}.wal"), Path(f"{copy}.wal"))
     except OSError as error:
         raise StoreUnavailable(
-            f"{path} is being written to, and no copy to read can be made in {folder.parent}: {error.strerror}",
+            f"{path} is being written to, and no copy to read can be made in {folder.parent}: {error.strerror}.",
             hint="Free some space there, or wait until the writer is done.",
         ) from error
     return copy

@@ -61,7 +61,7 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
             message, cause = str(error), error
             misread = BROKEN_RECORD.search(message) is not None
         except OSError as error:
-            raise StoreUnfit(f"{path} may not be read: {error.strerror}", hint="Check its permissions.") from error
+            raise StoreUnfit(f"{path} may not be read: {error.strerror}.", hint="Check its permissions.") from error
         except (ValueError, LookupError, OverflowError, MemoryError) as error:
             # Raised while the engine reads a broken file, or the torn end of a log.
             message, cause, misread = DAMAGED, error, True
@@ -91,15 +91,15 @@ def require_file(path: Path, *, read_only: bool) -> None:
     try:
         if path.is_dir():
             raise StoreUnfit(
-                f"{path} is a folder; an embedded store is a file", hint=f"Choose a file, such as {path / 'graph.lbug'}."
+                f"{path} is a folder; an embedded store is a file.", hint=f"Choose a file, such as {path / 'graph.lbug'}."
             )
         if path.exists():
             if path.stat().st_size == 0:
-                raise StoreUnfit(f"{path} is an empty file, not a store", hint="Remove it, or restore it from a backup.")
+                raise StoreUnfit(f"{path} is an empty file, not a store.", hint="Remove it, or restore it from a backup.")
             _require_rights(path, read_only=read_only)
         elif read_only:
             raise StoreUnfit(
-                f"there is no store at {path}", hint="Create one with `drag-graph distill` or `drag-graph ingest`."
+                f"There is no store at {path}.", hint="Create one with `drag-graph distill` or `drag-graph ingest`."
             )
         if not read_only:
             # Questions may be private, so a new folder and its files are for their owner only.
@@ -113,15 +113,15 @@ def require_file(path: Path, *, read_only: bool) -> None:
 
 def _require_rights(path: Path, *, read_only: bool) -> None:
     if not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK):
-        raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}", hint=_RIGHTS)
+        raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}.", hint=_RIGHTS)
     log = Path(f"{path}.wal")
     if log.exists() and not os.access(log, os.R_OK):
-        raise StoreUnfit(f"the log {log} of the store may not be read", hint="Check its permissions.")
+        raise StoreUnfit(f"The log {log} of the store may not be read.", hint="Check its permissions.")
 
 
 def _require_folder(folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise StoreUnfit(f"the folder {folder} may not be written to", hint=_RIGHTS)
+        raise StoreUnfit(f"The folder {folder} may not be written to.", hint=_RIGHTS)
     if os.statvfs(folder).f_blocks == 0:
         # A folder such as /proc would otherwise be reported as a full disk.
         raise StoreUnfit(f"Files cannot be stored in {folder}.", hint="Choose another file with --store.")
@@ -133,7 +133,7 @@ def create(path: Path) -> None:
 
     free = os.statvfs(path.parent)
     if free.f_bavail * free.f_frsize < SPARE_BYTES:
-        raise StoreUnavailable(f"the disk of {path} is full", hint="Free some space and run the same command again.")
+        raise StoreUnavailable(f"The disk of {path} is full.", hint="Free some space and run the same command again.")
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     hand_out_zeros()
     try:

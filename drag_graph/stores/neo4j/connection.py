@@ -110,7 +110,7 @@ class Neo4jConnection:
             if self._opened:
                 return
             if self._closed:
-                raise StoreUnavailable(f"the connection to {self.location} is closed")
+                raise StoreUnavailable(f"The connection to {self.location} is closed.")
             if self._driver is None:
                 self._driver = self._make_driver()
             try:
@@ -183,7 +183,7 @@ class Neo4jConnection:
         self.open()
         driver = self._driver
         if driver is None:
-            raise StoreUnavailable(f"the connection to {self.location} is closed")
+            raise StoreUnavailable(f"The connection to {self.location} is closed.")
         with self._explained(), driver.session(database=self._database, default_access_mode="WRITE") as session:
             self._wait_for(session, name, patience)
             transaction = self._repeated(lambda: _lock_by(session, name, _HELD_AT_MOST))
@@ -266,7 +266,7 @@ class Neo4jConnection:
     def _session(self, access: str) -> "neo4j.Session":
         driver = self._driver
         if driver is None:
-            raise StoreUnavailable(f"the connection to {self.location} is closed")
+            raise StoreUnavailable(f"The connection to {self.location} is closed.")
         # On a cluster, one bookmark manager for all sessions makes every read see this process's writes. A single server shows
         # them anyway, and with bookmarks each writer would wait for the current commits of the others.
         bookmarks = driver.execute_query_bookmark_manager if self._is_routed else None
@@ -320,7 +320,7 @@ class Neo4jConnection:
         except (DriverError, Neo4jError, OSError, UnicodeError, OverflowError) as error:
             if isinstance(error, AuthError) and not self._auth[1]:
                 raise StoreUnavailable(
-                    f"Neo4j at {self.location} requires a password, but none is set", hint=f"Set NEO4J_PASSWORD. {CREDENTIALS}"
+                    f"Neo4j at {self.location} requires a password, but none is set.", hint=f"Set NEO4J_PASSWORD. {CREDENTIALS}"
                 ) from error
             raise explain(error, self.location, self._timeout) from error
 
@@ -353,4 +353,4 @@ def _check_version(agent: str, location: str) -> None:
     product, _, version = agent.partition("/")
     numbers = re.match(r"(\d+)\.(\d+)", version)
     if product != "Neo4j" or numbers is None or (int(numbers[1]), int(numbers[2])) < OLDEST:
-        raise StoreUnfit(f"{location} runs {agent or 'an unknown server'}", hint="Use Neo4j 5.26 or newer.")
+        raise StoreUnfit(f"{location} runs {agent or 'an unknown server'}.", hint="Use Neo4j 5.26 or newer.")

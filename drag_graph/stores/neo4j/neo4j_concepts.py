@@ -34,7 +34,7 @@ class Neo4jConcepts(SharedConcepts):
         token, until = self._access.in_writing(lambda work: self._lease(work, 0))
         if not token:
             when = datetime.fromtimestamp(until / 1000, UTC).isoformat(timespec="seconds")
-            raise StoreLocked(f"{self._place} is being linked by another process (lease until {when})", hint=_HINT)
+            raise StoreLocked(f"{self._place} is being linked by another process (lease until {when}).", hint=_HINT)
         self._token = token
         try:
             yield
@@ -60,7 +60,7 @@ class Neo4jConcepts(SharedConcepts):
         def run(session: Work) -> Result:
             if token and not self._lease(session, token)[0]:
                 raise StoreLocked(
-                    f"{self._place} was taken over by another process, because this run was silent for too long", hint=_HINT
+                    f"{self._place} was taken over by another process, because this run was silent for too long.", hint=_HINT
                 )
             return work(session.run)
 

@@ -59,7 +59,7 @@ def explain(error: BaseException, location: str, timeout: float) -> StoreError:
         )
     if isinstance(error, neo4j_errors.IncompleteCommit):
         return StoreUnavailable(
-            f"{where} went away during a commit; the outcome is unknown", hint=f"{_LATER} Repeating is safe."
+            f"{where} went away during a commit; the outcome is unknown.", hint=f"{_LATER} Repeating is safe."
         )
     return _unreachable(error, where, timeout)
 
@@ -69,9 +69,9 @@ def _unreachable(error: BaseException, where: str, timeout: float) -> StoreError
 
     hopeless = hopeless_reason(error)
     if hopeless is None and isinstance(error, neo4j_errors.ConfigurationError):
-        return StoreUnavailable(f"{where}: the driver refuses this connection ({type(error).__name__})", hint=CREDENTIALS)
+        return StoreUnavailable(f"{where}: the driver refuses this connection ({type(error).__name__}).", hint=CREDENTIALS)
     what, hint = hopeless or (_reason(error, timeout), START)
-    return StoreUnavailable(f"{where} cannot be reached: {what}", hint=hint)
+    return StoreUnavailable(f"{where} cannot be reached: {what}.", hint=hint)
 
 
 def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
@@ -125,19 +125,19 @@ def _refusal(error: BaseException, where: str) -> StoreError:
     area, title = (match["area"], match["title"]) if match else ("", "")
     if area == "Security":
         what, hint = _SECURITY.get(title, (f"refused the connection ({code})", CREDENTIALS))
-        return StoreUnavailable(f"{where} {what}", hint=hint)
+        return StoreUnavailable(f"{where} {what}.", hint=hint)
     if title in _UNFIT:
         what, hint = _UNFIT[title]
-        return StoreUnfit(f"{where} {what}", hint=hint)
+        return StoreUnfit(f"{where} {what}.", hint=hint)
     if title == "ConstraintValidationFailed":
         return SubgraphRefused(
-            f"{where}: an id already belongs to something else in the store", hint="Run `drag-graph db verify`."
+            f"{where}: an id already belongs to something else in the store.", hint="Run `drag-graph db verify`."
         )
     if code == VANISHED:
         return StoreUnavailable(f"{where}: nodes are being erased while they are read.", hint="Run the same command again.")
     is_retryable = getattr(error, "is_retryable", None)
     if code in TIMED_OUT or (is_retryable and is_retryable()):
-        return StoreUnavailable(f"{where} did not finish in time ({code})", hint=_LATER)
+        return StoreUnavailable(f"{where} did not finish in time ({code}).", hint=_LATER)
     return StoreError(
         f"{where} cannot execute a statement ({code}).", hint="Run `drag-graph db status`; --debug shows the details."
     )

@@ -66,7 +66,7 @@ class Statement:
         """
         values = frozenset(parameters)
         if values != self.parameters:
-            raise ConfigurationError(f"{self.path}: {_difference(self.parameters, values, 'not given', 'not declared')}")
+            raise ConfigurationError(f"{self.path}: {_difference(self.parameters, values, 'not given', 'not declared')}.")
         executed.add((self.dialect, self.name))
         return self.text, parameters
 
@@ -84,17 +84,17 @@ def load(name: str, dialect: Dialect) -> Statement:
 def load_from(root: Path, name: str, dialect: Dialect) -> Statement:
     """Load a statement from a folder of the same layout as `cypher/`; errors as in `load`."""
     if dialect not in DIALECTS:
-        raise ConfigurationError(f"{dialect!r} is no dialect; there are {' and '.join(DIALECTS)}")
+        raise ConfigurationError(f"{dialect!r} is no dialect; there are {' and '.join(DIALECTS)}.")
     if not _NAME.match(name):
-        raise ConfigurationError(f"{name!r} is no statement's name: lower case letters, digits and underscores only")
+        raise ConfigurationError(f"{name!r} is no statement's name: lower case letters, digits and underscores only.")
     path = _files(root, dialect).get(name) or _files(root, COMMON).get(name)
     if path is None:
-        raise ConfigurationError(f"there is no statement {name!r} for {dialect} in {root / dialect} and {root / COMMON}")
+        raise ConfigurationError(f"There is no statement {name!r} for {dialect} in {root / dialect} and {root / COMMON}.")
     header, body = _split(path)
     declared = frozenset(re.findall(r"\w+", _NOTE.sub(" ", header["parameters"]))) - {"none"}
     used = frozenset(_PARAMETER.findall(_NO_CODE.sub(" ", body)))
     if declared != used:
-        raise ConfigurationError(f"{path}: {_difference(declared, used, 'declared but not used', 'used but not declared')}")
+        raise ConfigurationError(f"{path}: {_difference(declared, used, 'declared but not used', 'used but not declared')}.")
     return Statement(name, dialect, body, used, path, _LOADER)
 
 
@@ -110,7 +110,7 @@ def _files(root: Path, part: str) -> dict[str, Path]:
     paths: dict[str, Path] = {}
     for path in sorted((root / part).rglob("*.cypher")):
         if paths.setdefault(path.stem, path) != path:
-            raise ConfigurationError(f"there are two statements {path.stem!r}: {paths[path.stem]} and {path}")
+            raise ConfigurationError(f"There are two statements {path.stem!r}: {paths[path.stem]} and {path}.")
     return paths
 
 
@@ -130,10 +130,10 @@ def _split(path: Path) -> tuple[dict[str, str], str]:
             header[key] = f"{header.get(key, '')} {match[2].strip()}".strip()
     missing = [name for name in _HEADER_KEYS if not header.get(name)]
     if missing:
-        raise ConfigurationError(f"{path}: the header lacks {', '.join(missing)} (write `none` if empty)")
+        raise ConfigurationError(f"{path}: the header lacks {', '.join(missing)} (write `none` if empty).")
     body = "\n".join(lines[length:]).strip().removesuffix(";").rstrip()
     if not body:
-        raise ConfigurationError(f"{path}: there is no statement under the header")
+        raise ConfigurationError(f"{path}: there is no statement under the header.")
     return header, body
 
 

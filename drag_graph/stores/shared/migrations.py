@@ -41,9 +41,9 @@ def known(dialect: Dialect, root: Path | None = None) -> list[Step]:
     steps = [_read(path) for path in sorted(folder.glob("*.cypher"))]
     versions = [migration.version for migration, _ in steps]
     if versions != list(range(1, len(steps) + 1)):
-        raise ConfigurationError(f"{folder}: the migrations are numbered {versions}; they must be 1, 2, 3 ... without a gap")
+        raise ConfigurationError(f"{folder}: the migrations are numbered {versions}; they must be 1, 2, 3 ... without a gap.")
     if not steps:
-        raise ConfigurationError(f"{folder}: there are no migrations", hint="Install drag-graph again.")
+        raise ConfigurationError(f"{folder}: there are no migrations.", hint="Install drag-graph again.")
     return steps
 
 
@@ -58,16 +58,16 @@ def plan(known: Sequence[Step], applied: Sequence[Migration]) -> list[Step]:
     newest = max(by_version, default=0)
     if history and history[-1].version > newest:
         raise StoreUnfit(
-            f"the store is at schema version {history[-1].version}, this drag-graph knows only up to {newest}",
+            f"The store is at schema version {history[-1].version}, this drag-graph knows only up to {newest}.",
             hint="Install the drag-graph that wrote the store, or a newer one.",
         )
     for expected, migration in enumerate(history, start=1):
         if migration.version != expected:
-            raise StoreUnfit(f"the store's migration history lacks version {expected}", hint="Restore it from a backup.")
+            raise StoreUnfit(f"The store's migration history lacks version {expected}.", hint="Restore it from a backup.")
         ours = by_version[migration.version]
         if (ours.name, ours.checksum) != (migration.name, migration.checksum):
             raise StoreUnfit(
-                f"migration {file_name(ours)} differs from the one that was applied to the store as {file_name(migration)}",
+                f"Migration {file_name(ours)} differs from the one that was applied to the store as {file_name(migration)}.",
                 hint="Restore the file. A change of schema needs a new file with the next number.",
             )
     return list(known[len(history) :])
@@ -115,9 +115,9 @@ def require(dialect: Dialect, applied: Callable[[], Sequence[Migration]], locati
     if plan(known(dialect), history):
         if not history:
             raise StoreUnfit(
-                f"{location} holds nothing of drag-graph yet", hint=f"Run `drag-graph distill`, or {command(store)}."
+                f"{location} holds nothing of drag-graph yet.", hint=f"Run `drag-graph distill`, or {command(store)}."
             )
-        raise StoreUnfit(f"{location} is not migrated to this version's schema", hint=f"Run {command(store)}.")
+        raise StoreUnfit(f"{location} is not migrated to this version's schema.", hint=f"Run {command(store)}.")
 
 
 def file_name(migration: Migration) -> str:
@@ -128,10 +128,10 @@ def file_name(migration: Migration) -> str:
 def _read(path: Path) -> Step:
     match = _FILE.match(path.name)
     if match is None:
-        raise ConfigurationError(f"{path}: a migration's file is named V0001__some_name.cypher")
+        raise ConfigurationError(f"{path}: a migration's file is named V0001__some_name.cypher.")
     text = path.read_text(encoding="utf-8-sig")
     code = _COMMENT.sub("", text.replace("\r\n", "\n"))
     statements = tuple(part.strip() for part in _END.split(code) if part.strip())
     if not statements:
-        raise ConfigurationError(f"{path}: there is no statement in it")
+        raise ConfigurationError(f"{path}: there is no statement in it.")
     return Migration(int(match[1]), match[2], checksum(text)), statements

@@ -107,7 +107,7 @@ def as_json(document: Any) -> str:
 def damaged(what: str) -> StoreUnfit:
     """Return the error for stored data that was changed or lost."""
     hint = "Run `drag-graph db verify`: it lists everything that is damaged, and how to fix it."
-    return StoreUnfit(f"{what} in the store is damaged: it is not as drag-graph wrote it", hint=hint)
+    return StoreUnfit(f"{what} in the store is damaged: it is not as drag-graph wrote it.", hint=hint)
 
 
 def _sorted(name: str, own: Row, rows: Iterable[Row]) -> Sequence[Row]:

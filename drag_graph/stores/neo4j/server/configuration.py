@@ -27,7 +27,7 @@ class Memory:
     def __post_init__(self) -> None:
         for name, size in (("heap", self.heap), ("page cache", self.page_cache)):
             if not _SIZE.fullmatch(size):
-                raise ConfigurationError(f"{size!r} is not a size for the {name}", hint="Give a number and m or g: 512m, 4g.")
+                raise ConfigurationError(f"{size!r} is not a size for the {name}.", hint="Give a number and m or g: 512m, 4g.")
 
     @property
     def java_options(self) -> list[str]:
