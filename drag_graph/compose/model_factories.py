@@ -43,7 +43,7 @@ def gated_embedder(settings: Settings) -> Embedder:
     """Return the embedder behind the privacy gate, for texts that are stored. Nothing of them goes to the vault."""
     from drag_graph.privacy.gate_opening import open_gate
 
-    gate = open_gate(privacy_level(settings))
+    gate = open_gate(privacy_level(settings), settings.vault_path, keep=False)
     return make_embedder(settings, gate.outgoing if gate else unchecked)
 
 
@@ -141,7 +141,7 @@ def opened_vault(settings: Settings) -> Iterator["Vault"]:
     """Lend the vault, without creating it. Raises MissingExtra, and StoreUnfit without its key."""
     from drag_graph.privacy.vault import Vault
 
-    vault = Vault(settings.vault_path, create=False)
+    vault = Vault(settings.vault_path)
     try:
         yield vault
     finally:

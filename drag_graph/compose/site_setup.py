@@ -25,7 +25,7 @@ def make_cloud_client(settings: Settings, gate: "PrivacyGate | None") -> CloudCl
     """
     require_site(settings)
     token = settings.cloud_token.get_secret_value() or read_token(settings.site_token_path)
-    return CloudClient.of(settings, token) if gate is None else CloudClient.of(settings, token, gate.check_outgoing)
+    return CloudClient.of(settings, token) if gate is None else CloudClient.of(settings, token, gate.outgoing)
 
 
 @contextmanager

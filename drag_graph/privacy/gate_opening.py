@@ -16,7 +16,7 @@ def open_gate(
 ) -> PrivacyGate | None:
     """Return the gate of a level, None for `off`. Close it after use.
 
-    The gate stores originals in the vault at this path. Without `keep` it only reads the vault, and only if the file exists.
+    The gate stores originals in the vault at this path. Without `keep` it only reads the vault.
 
     Raises MissingExtra, ConfigurationError if a detector does not work, and StoreUnfit for the vault.
     """
@@ -24,7 +24,7 @@ def open_gate(
         return None
     try:
         detectors = GuardedRewriter(local_rewriter(level))
-        opened = Vault(vault, create=keep) if vault is not None else None
+        opened = Vault(vault) if vault is not None else None
     except MissingExtra as error:
         raise MissingExtra(
             f"The privacy gate (level {level!r}) cannot open. {error}",

@@ -1,6 +1,6 @@
 """Check all bytes before they leave this machine.
 
-The check looks for originals (plain, JSON-escaped, URL-encoded, in base64) and for details with a telling format such as e-mail
+The check knows all originals in the vault, also those that another gate or process has stored since the last check. It looks for originals (plain, JSON-escaped, URL-encoded, in base64) and for details with a telling format such as e-mail
 addresses. It does not look for names in general, because it would block what the teacher writes about Newton.
 """
 
@@ -18,6 +18,7 @@ from urllib.parse import unquote_plus
 from drag_graph.errors import Withheld
 from drag_graph.ports.private_details import Finding, Kept
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
+from drag_graph.privacy.vault import Vault
 
 GENERAL = frozenset({"PLACE", "ORGANIZATION", "JOB", "DATE", "AGE", "DETAIL"})
 """Types whose words occur in any text. They are only searched for together with their neighbouring words."""
@@ -42,11 +43,14 @@ Words = tuple[str, ...]
 
 
 class Outgoing:
-    """Raises Withheld for a call that must not be sent. Thread-safe."""
+    """Raises Withheld for what must not be sent. Thread-safe."""
 
-    def __init__(self, detectors: GuardedRewriter) -> None:
+    def __init__(self, detectors: GuardedRewriter, vault: Vault | None = None) -> None:
         self._detectors = detectors
-        self._lock = threading.Lock()
+        self._vault = vault
+        self._last_entry = 0
+        """Number of the last vault entry that the check knows."""
+        self._lock, self._reading = threading.Lock(), threading.Lock()
         self._originals: dict[str, frozenset[Words]] = {}
         self._kept: set[Words] = set()
 
@@ -60,19 +64,24 @@ class Outgoing:
                 self._originals[words[0]] = self._originals.get(words[0], frozenset()) | {words}
             self._kept.update(allowed)
 
-    def __call__(self, call: Mapping[str, Any]) -> None:
-        """Check the arguments of a call. Raises Withheld."""
-        self.check(texts_of(call))
-
-    def check(self, texts: Iterable[str]) -> None:
-        """Check texts. Raises Withheld."""
-        texts = [text for text in texts if text.strip()]
+    def __call__(self, content: Any) -> None:
+        """Check the arguments of a call, or a list of texts. Raises Withheld, and StoreUnfit for the vault."""
+        self._read_vault()
+        texts = [text for text in texts_of(content) if text.strip()]
         if any(self._has_original(words_of(view)) for text in texts for view in _views(text)):
             raise Withheld("the outgoing text contains an original from the vault")
         for text, findings in zip(texts, self._detectors.structured(texts), strict=True):
             for item in findings:
                 if words_of(text[item.start : item.end]) not in self._kept:
                     raise Withheld(f"the outgoing text contains a detail of type {item.type}")
+
+    def _read_vault(self) -> None:
+        """Watch for the details of the vault entries that are new since the last call."""
+        if self._vault is not None:
+            with self._reading:
+                for number, original in self._vault.after(self._last_entry):
+                    self.watch(original.texts, original.findings, original.kept)
+                    self._last_entry = number
 
     def _has_original(self, words: Words) -> bool:
         return any(

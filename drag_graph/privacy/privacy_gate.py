@@ -59,9 +59,7 @@ class PrivacyGate:
         self._keeps = keeps and vault is not None
         self._level = level
         self._vault = vault
-        self._last_entry = 0
-        """Number of the last vault entry whose details `check_outgoing` looks for."""
-        self.outgoing = Outgoing(detectors)
+        self.outgoing = Outgoing(detectors, vault)
 
     @property
     def fingerprint(self) -> str:
@@ -79,7 +77,6 @@ class PrivacyGate:
         """Return the query that may be sent, and store its original. Raises Withheld, and StoreUnfit for the vault."""
         earlier = self._vault.originals(query.id) if self._vault is not None else []
         if any(original.findings for original in earlier):  # this gate rewrote it before
-            self._watch(earlier)
             admission = Admission(query, _query_of(query, Rewritten(query.text, query.options, (), ())))
         else:
             admission = self.pass_through(query)
@@ -143,13 +140,13 @@ class PrivacyGate:
     def generalised(self, text: str) -> str:
         """Return a text of the user as it may be sent; nothing is stored. Raises Withheld."""
         rewritten = self._rewrite(text, ()).question
-        self.outgoing.check([rewritten])
+        self.outgoing([rewritten])
         return rewritten
 
     def generalised_passage(self, text: str) -> str:
         """Return a passage of a document as it may be sent: persons are replaced, general knowledge stays. Raises Withheld."""
         rewritten = self._rewrite(text, ("-",)).question  # a question without options would count as a person's own
-        self.check_outgoing([rewritten])
+        self.outgoing([rewritten])
         return rewritten
 
     def found_in(self, texts: Sequence[str], *, from_user: bool) -> list[list[Finding]]:
@@ -159,14 +156,6 @@ class PrivacyGate:
     def types_in(self, texts: Sequence[str]) -> list[str]:
         """Return for each text of the user the type of a private detail in it, or ''. Raises Withheld."""
         return [findings[0].type if findings else "" for findings in self.found_in(texts, from_user=True)]
-
-    def check_outgoing(self, texts: Iterable[str]) -> None:
-        """Check texts that are about to be sent for all details in the vault, also those of other processes. Raises Withheld."""
-        if self._vault is not None:
-            entries = self._vault.after(self._last_entry)
-            self._watch([original for _, original in entries])
-            self._last_entry = max([self._last_entry, *(number for number, _ in entries)])
-        self.outgoing.check(texts)
 
     def mark(self, text: str) -> str:
         """Return a keyed hash by which a text is recognised without being revealed."""
@@ -194,10 +183,6 @@ class PrivacyGate:
 
     # ---- inside
 
-    def _watch(self, originals: Iterable[Original]) -> None:
-        for original in originals:
-            self.outgoing.watch(original.texts, original.findings, original.kept)
-
     def _rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         if not is_latin(question):
             raise Withheld(_NOT_LATIN)
@@ -223,7 +208,7 @@ class PrivacyGate:
         """Raise Withheld if the rewritten texts still contain a finding, or a new one."""
         before, after = texts_by_field(query.text, query.options), rewritten.texts.values()
         self.outgoing.watch(before, rewritten.findings, rewritten.kept)
-        self.outgoing.check(after)
+        self.outgoing(after)
         kept_words = {words_of(before[item.field][item.start : item.end]) for item in rewritten.kept}
         replacements = [words_of(item.replacement) for item in rewritten.findings]
         text = "\n".join(after)

@@ -7,6 +7,8 @@ Without the key only the ids of asked questions (hashes of their texts) and thei
 import hmac
 import json
 import os
+import sqlite3
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -22,11 +24,13 @@ SERVICE = "drag-graph"
 KEY_NAME = "vault.key"
 _SHARED_MODE = 0o077
 """Permission bits of a file that others can read."""
+_ORIGINALS = """
+CREATE TABLE originals (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, namespace TEXT NOT NULL,
+    own_id_mark TEXT NOT NULL, fingerprint TEXT NOT NULL, content BLOB NOT NULL, UNIQUE (id, fingerprint))"""
+"""Numbers of erased entries are not used again: the check before a call only reads entries with larger numbers."""
 VAULT = FileKind(
     name="vault",
-    schema="""
-CREATE TABLE originals (n INTEGER PRIMARY KEY, id TEXT NOT NULL, namespace TEXT NOT NULL, own_id_mark TEXT NOT NULL,
-    fingerprint TEXT NOT NULL, content BLOB NOT NULL, UNIQUE (id, fingerprint));
+    schema=f"""{_ORIGINALS};
 CREATE TABLE calls (mark TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """,
@@ -56,39 +60,32 @@ class Original:
 
 
 class Vault:
-    """An open vault. Thread-safe, and safe next to other processes.
+    """The vault at `path`. Thread-safe, and safe next to other processes.
 
-    With `create` false, a missing vault reads as empty and is not created. Raises MissingExtra without `cryptography`, and
-    StoreUnfit if the file or its key cannot be used.
+    A missing vault reads as empty and is created with the first entry. Raises MissingExtra without `cryptography`, and StoreUnfit
+    if the file or its key cannot be used.
     """
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         if find_spec("cryptography") is None:
             raise MissingExtra(
                 "The package cryptography is not installed.", hint="Install it with: pip install 'drag-graph[privacy]'."
             )
-        from cryptography.fernet import Fernet
-
         self.path = path
-        self._opened_file: SqliteFile | None = None
-        if not create and not path.exists():
-            return
-        self._opened_file = SqliteFile(VAULT, path)
-        with self._file.writing() as rows:  # one process at a time creates a key
-            is_new = not rows.execute("SELECT EXISTS (SELECT 1 FROM originals)").fetchone()[0]
-            self._key = _key(path, is_new=is_new)
-        self._fernet = Fernet(self._key)
+        self._lock = threading.Lock()
+        self._file: SqliteFile | None = None
+        self._existing()
 
     def close(self) -> None:
         """Close the file; further calls do nothing."""
-        if self._opened_file is not None:
-            self._opened_file.close()
+        if self._file is not None:
+            self._file.close()
 
     def keep(self, asked_id: str, namespace: str, original: Original, level: str) -> None:
         """Store the original of a question that is asked under `asked_id`. Storing it again changes nothing."""
         content = json.dumps(asdict(original), ensure_ascii=False, sort_keys=True).encode()
         row = (asked_id, namespace, self.mark(original.own_id), self._mark(content), self._fernet.encrypt(content))
-        with self._file.writing() as rows:
+        with self._opened().writing() as rows:
             rows.execute(
                 "INSERT OR IGNORE INTO originals (id, namespace, own_id_mark, fingerprint, content) VALUES (?, ?, ?, ?, ?)", row
             )
@@ -99,6 +96,7 @@ class Vault:
         return self._mark(text.encode("utf-8", "surrogatepass"))
 
     def _mark(self, content: bytes) -> str:
+        self._opened()
         return hmac.new(self._key, content, "sha256").hexdigest()
 
     def originals(self, asked_id: str) -> list[Original]:
@@ -107,9 +105,9 @@ class Vault:
 
     def ids(self, namespace: str, own_id: str = "") -> frozenset[str]:
         """Return the ids of the asked questions of a namespace; with `own_id`, only those of lines with this id."""
-        if self._opened_file is None:
+        if (file := self._existing()) is None:
             return frozenset()
-        with self._file.reading() as rows:
+        with file.reading() as rows:
             marks = rows.execute("SELECT id, own_id_mark FROM originals WHERE namespace = ?", (namespace,)).fetchall()
         return frozenset(id_ for id_, mark in marks if not own_id or mark == self.mark(own_id))
 
@@ -120,35 +118,45 @@ class Vault:
     def recorded(self, call: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
         """Return the mark of a rewriter's call, and the call with its reply if it is recorded."""
         mark = self.mark(json.dumps(call, sort_keys=True))
-        with self._file.reading() as rows:
+        with self._opened().reading() as rows:
             row = rows.execute("SELECT content FROM calls WHERE mark = ?", (mark,)).fetchone()
         return mark, json.loads(self._decrypted(row[0])) if row else None
 
     def record(self, mark: str, call: Mapping[str, Any]) -> None:
         """Record a rewriter's call with its reply."""
-        with self._file.writing() as rows:
+        with self._opened().writing() as rows:
             rows.execute("INSERT OR REPLACE INTO calls VALUES (?, ?)", (mark, self._fernet.encrypt(json.dumps(call).encode())))
 
     def erase(self, asked_ids: Collection[str]) -> int:
         """Erase the originals asked under these ids, and the rewriter's calls about them; return the number of originals."""
         calls = {original.call for id_ in asked_ids for original in self.originals(id_)}
-        with self._file.writing() as rows:
+        with self._opened().writing() as rows:
             rows.executemany("DELETE FROM calls WHERE mark = ?", [(call,) for call in calls])
             return sum(rows.execute("DELETE FROM originals WHERE id = ?", (id_,)).rowcount for id_ in asked_ids)
 
-    @property
-    def _file(self) -> SqliteFile:
-        if self._opened_file is None:
-            raise StoreUnfit(
-                f"The vault {self.path} does not exist.",
-                hint="drag-graph creates it with the first question that the gate changes.",
-            )
-        return self._opened_file
+    def _existing(self) -> SqliteFile | None:
+        """Return the file, or None if there is none yet. Another process may create it at any time."""
+        return self._opened() if self._file is not None or self.path.exists() else None
+
+    def _opened(self) -> SqliteFile:
+        """Return the file; create it if it is missing."""
+        from cryptography.fernet import Fernet
+
+        with self._lock:
+            if self._file is None:
+                file = SqliteFile(VAULT, self.path)
+                with file.writing() as rows:  # one process at a time creates a key
+                    is_new = not rows.execute("SELECT EXISTS (SELECT 1 FROM originals)").fetchone()[0]
+                    self._key = _key(self.path, is_new=is_new)
+                    _number_for_good(rows)
+                self._fernet = Fernet(self._key)
+                self._file = file
+            return self._file
 
     def _read(self, where: str, values: Sequence[object]) -> list[tuple[int, Original]]:
-        if self._opened_file is None:
+        if (file := self._existing()) is None:
             return []
-        with self._file.reading() as rows:
+        with file.reading() as rows:
             entries = rows.execute(f"SELECT n, content FROM originals {where}", values).fetchall()  # noqa: S608 - fixed words
         return [(n, _original(json.loads(self._decrypted(content)))) for n, content in entries]
 
@@ -171,6 +179,16 @@ def vault_level(path: Path) -> Privacy:
     with SqliteFile(VAULT, path, read_only=True) as file, file.reading() as rows:
         row = rows.execute("SELECT value FROM about WHERE name = 'level'").fetchone()
     return "off" if row is None else "strict" if row[0] == "strict" else "standard"
+
+
+def _number_for_good(rows: sqlite3.Connection) -> None:
+    """Change the table of an older vault, in which the number of the last erased entry is used again."""
+    (statement,) = rows.execute("SELECT sql FROM sqlite_master WHERE name = 'originals'").fetchone()
+    if "AUTOINCREMENT" not in statement:
+        rows.execute("ALTER TABLE originals RENAME TO older")
+        rows.execute(_ORIGINALS)
+        rows.execute("INSERT INTO originals SELECT * FROM older")
+        rows.execute("DROP TABLE older")
 
 
 def _original(document: dict[str, Any]) -> Original:

@@ -63,7 +63,7 @@ class Folder:
         self.store.migrate()
         self.store.embedder((EMBEDDER.name, EMBEDDER.dimension))
         self.traffic = Traffic(self.settings.traffic_path)
-        check = (lambda _texts: None) if gate is None else gate.check_outgoing
+        check = (lambda _texts: None) if gate is None else gate.outgoing
         self.connected = lambda: CloudClient(address, name, token, check=check, traffic=self.traffic)
         self.client = self.connected()
         self.release = Release(self.settings.release, self.settings.never_leave, gate.generalised_passage if gate else None)

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import subprocess
+import sys
 import threading
 import time
 import unicodedata
@@ -79,7 +81,7 @@ def test_an_original_written_as_html_is_known_again():
     gate = gate_of(ToldRewriter({"Zorblax&nbsp;Quenneville": ("PERSON", "Person A")}))
     gate.rewrite_query(make_query("Is Zorblax&nbsp;Quenneville ill?"))
     with pytest.raises(Withheld):
-        gate.check_outgoing([f"{NAME} is ill."])
+        gate.outgoing([f"{NAME} is ill."])
 
 
 def test_a_stored_question_is_unfiltered_where_the_gate_would_change_it_now(tmp_path):
@@ -288,6 +290,44 @@ def _stops(gate, encode, name):
     ):
         with pytest.raises(Withheld, match="original"):
             gate.outgoing(call)
+
+
+def test_a_check_knows_the_originals_that_another_gate_has_stored_since(tmp_path):
+    path = tmp_path / "of.vault"
+    first, second = (PrivacyGate(GuardedRewriter(ToldRewriter(TOLD)), vault=Vault(path)) for _ in range(2))
+    call = {"input": [f"{NAME} has a fever."]}
+    second.outgoing(call)
+    asked = first.rewrite_query(the_query())
+    with pytest.raises(Withheld, match="original"):
+        second.outgoing(call)
+    Vault(path).erase([asked.id])
+    first.rewrite_query(make_query("Does Ysolde Marchbanks cough?"))  # nothing is replaced, so nothing is stored
+    other = PrivacyGate(GuardedRewriter(ToldRewriter({"Ysolde Marchbanks": ("PERSON", "Person A")})), vault=Vault(path))
+    other.rewrite_query(make_query("Does Ysolde Marchbanks cough?"))
+    with pytest.raises(Withheld, match="original"):
+        second.outgoing({"input": ["Ysolde Marchbanks coughs."]})
+
+
+STORE_AN_ORIGINAL = """
+import sys
+from pathlib import Path
+from drag_graph.ports.private_details import Finding
+from drag_graph.privacy.vault import Original, Vault
+
+finding = Finding("question", 4, 23, "PERSON", "rule", "Person A")
+original = Original("Has Zorblax Quenneville a cold?", (), (finding,))
+Vault(Path(sys.argv[1])).keep("id", "default", original, "strict")
+"""
+
+
+def test_a_check_knows_the_originals_of_another_process_and_its_new_vault(tmp_path):
+    path = tmp_path / "of.vault"
+    gate = PrivacyGate(GuardedRewriter(ToldRewriter({})), vault=Vault(path), keeps=False)
+    gate.outgoing({"input": [NAME]})
+    assert not path.exists()
+    subprocess.run([sys.executable, "-c", STORE_AN_ORIGINAL, str(path)], check=True)
+    with pytest.raises(Withheld, match="original"):
+        gate.outgoing({"input": [NAME]})
 
 
 def test_a_town_stops_only_what_says_it_as_the_question_did():

@@ -1,5 +1,8 @@
 """The vault: what it keeps, from whom, and what happens without its key."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from drag_graph.errors import StoreUnfit
@@ -38,6 +41,24 @@ def test_what_is_kept_comes_back_whole_and_once(path):
     other.close()
 
 
+def test_a_number_is_never_used_again_also_in_an_older_vault(path):
+    vault = Vault(path)
+    vault.keep("id", "default", ORIGINAL, "standard")
+    vault.close()
+    with closing(sqlite3.connect(path)) as rows:
+        (table,) = rows.execute("SELECT sql FROM sqlite_master WHERE name = 'originals'").fetchone()
+        rows.executescript(f"""
+            ALTER TABLE originals RENAME TO newer; {table.replace(" AUTOINCREMENT", "")};
+            INSERT INTO originals SELECT * FROM newer; DROP TABLE newer;
+        """)
+    vault = Vault(path)
+    ((number, original),) = vault.after(0)
+    assert original == ORIGINAL
+    vault.erase(["id"])
+    vault.keep("second", "default", ORIGINAL, "standard")
+    assert [original for _, original in vault.after(number)] == [ORIGINAL]
+
+
 def test_nothing_of_it_can_be_read_in_the_files(path):
     vault = Vault(path)
     vault.keep("id", "default", ORIGINAL, "standard")
@@ -54,7 +75,7 @@ def test_nothing_of_it_can_be_read_in_the_files(path):
 
 
 def test_a_vault_that_is_not_there_is_empty_and_stays_away(path):
-    vault = Vault(path, create=False)
+    vault = Vault(path)
     assert (vault.originals("id"), vault.after(0)) == ([], [])
     assert not path.exists()
     assert vault_level(path) == "off"

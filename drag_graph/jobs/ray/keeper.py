@@ -101,7 +101,7 @@ class Keeper:
         """Check texts that a worker is about to send; its node must not have the originals. Raises Withheld."""
         self._check()
         if self._gate is not None:
-            self._gate.check_outgoing(texts)
+            self._gate.outgoing(texts)
 
     @returns_errors
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
