@@ -30,7 +30,7 @@ from drag_graph.graph.paging import iter_sources, settings_hashes
 from drag_graph.identity import sha256_of
 from drag_graph.inputs import InputLine
 from drag_graph.model import Mode
-from drag_graph.models.provider_errors import host_of
+from drag_graph.models.model_server import host_of
 from drag_graph.models.teachers.curated_teacher import CuratedTeacher
 from drag_graph.ports.model_roles import Student
 from drag_graph.version import __version__

@@ -19,9 +19,10 @@ from drag_graph.evaluation.baselines import cut, subgraph_of
 from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
 from drag_graph.model import Subgraph
-from drag_graph.models.chat_client import Server, complete
+from drag_graph.models.chat_client import complete
 from drag_graph.models.locality import Check
 from drag_graph.models.model_choice import server_of
+from drag_graph.models.model_server import Server
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings, prepare_libraries
 

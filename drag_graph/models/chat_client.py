@@ -12,18 +12,17 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from random import SystemRandom
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from drag_graph import log
 from drag_graph.errors import ModelAccessDenied
-from drag_graph.models.litellm_library import missing_keys, provider_of, quieten_loggers, request_maker, supports_schema
-from drag_graph.models.locality import Check, is_local, local_address, refuse
+from drag_graph.models.litellm_library import load_litellm, missing_keys, provider_of, quieten_loggers
+from drag_graph.models.locality import refuse
 from drag_graph.models.model_catalogue import Price, count_tokens, price_of
 from drag_graph.models.model_names import litellm_name
+from drag_graph.models.model_server import Server
 from drag_graph.models.openai_server import HttpFailure, is_compatible, send
-from drag_graph.models.provider_errors import Failure, ModelTarget, judge, unavailable
-from drag_graph.ports.setting_types import ModelSpec
-from drag_graph.settings import process_environment
+from drag_graph.models.provider_errors import Failure, judge, unavailable
 
 RETRIES = 5
 RETRIES_UNREACHABLE = 3
@@ -52,39 +51,6 @@ class Completion:
     latency_ms: int
     logprobs: Any = field(default=None, repr=False)
     counted_here: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A model and how to reach it.
-
-    `timeout` is the limit of one attempt in seconds, also for a reply that arrives byte by byte. `key_variable` is the variable
-    in the hint when the server at `base_url` refuses the key. `privacy` checks what leaves this machine; without one, nothing
-    may.
-    """
-
-    model: str
-    base_url: str = ""
-    api_key: str = field(default="", repr=False)
-    key_variable: str = "DRAG_GRAPH_TEACHER_API_KEY"
-    timeout: float = 120.0
-    sleep: Callable[[float], None] = time.sleep
-    privacy: Check | None = None
-
-    @classmethod
-    def of(cls, spec: ModelSpec, privacy: Check | None = None, sleep: Callable[[float], None] = time.sleep) -> Self:
-        """Return the server of a model specification."""
-        return cls(spec.name, spec.base_url, spec.api_key, spec.key_variable, spec.timeout, sleep, privacy)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether requests stay on this machine."""
-        return is_local(self.model, self.base_url)
-
-    @property
-    def takes_schemas(self) -> bool:
-        """Whether a JSON schema may be sent as `response_format`; a server that rejects it shows so later."""
-        return bool(self.base_url or local_address(self.model)) or supports_schema(litellm_name(self.model))
 
 
 def complete(
@@ -136,11 +102,10 @@ def _answer(
     """Return the response and the milliseconds of the successful attempt: the only retry loop."""
     request = _request(kind, call, server)
     check_privacy(server, call)
-    target = ModelTarget(server.model, server.base_url, partial(_key_names, server), server.api_key, partial(_texts_of, call))
     attempt = 0
     while True:
         started = time.monotonic()
-        outcome = _attempt(request, server.timeout, target)
+        outcome = _attempt(request, server, call)
         if not isinstance(outcome, Failure):
             return outcome, round((time.monotonic() - started) * 1000)
         wait = _wait(outcome, attempt)
@@ -174,7 +139,7 @@ def _request(kind: Kind, call: Mapping[str, Any], server: Server) -> Callable[[]
         fixed |= {"api_base": base_url, "api_key": server.api_key or "not-needed"}
     elif server.api_key:
         fixed["api_key"] = server.api_key
-    return partial(request_maker(kind), {**fixed, **call})
+    return partial(getattr(load_litellm(), kind), **fixed, **call)
 
 
 def check_privacy(server: Server, call: Mapping[str, Any]) -> None:
@@ -188,19 +153,7 @@ def _texts_of(call: Mapping[str, Any]) -> str:
     return " ".join([*(message["content"] for message in call.get("messages", ())), *call.get("input", ())])
 
 
-def _key_names(server: Server) -> str:
-    """Return the variables that may hold the server's key."""
-    if server.base_url:
-        return server.key_variable
-    if local_address(server.model):
-        return f"{server.model.partition('/')[0].removesuffix('_chat').upper()}_API_KEY"
-    name = litellm_name(server.model)
-    provider = provider_of(name).upper()
-    in_use = [name for name in process_environment() if name.startswith(provider) and name.endswith("_KEY")]
-    return " or ".join(sorted(missing_keys(name) or in_use)) or f"{provider}_API_KEY"
-
-
-def _attempt(request: Callable[[], Any], limit: float, target: ModelTarget) -> Any:
+def _attempt(request: Callable[[], Any], server: Server, call: Mapping[str, Any]) -> Any:
     """Make one request; return the response or a Failure. A reply that exceeds the limit is abandoned.
 
     Each request has a daemon thread of its own, which delays neither its caller nor the end of the process.
@@ -217,16 +170,16 @@ def _attempt(request: Callable[[], Any], limit: float, target: ModelTarget) -> A
 
     threading.Thread(target=work, name="model-call", daemon=True).start()
     try:
-        return future.result(limit * 1.05 + _GRACE)
+        return future.result(server.timeout * 1.05 + _GRACE)
     except TimeoutError:
-        return unavailable(target, "no complete reply in time", billed=True)
+        return unavailable(server, "no complete reply in time", billed=True)
     except (HttpFailure, httpx.HTTPError) as error:
-        return judge(error, target)
+        return judge(error, server, call)
     except (httpx.InvalidURL, UnicodeError):  # an address or a key that no request can carry
-        return judge(HttpFailure(None, None), target)
+        return judge(HttpFailure(None, None), server, call)
     except Exception as error:
         if any(kind.__name__ == "OpenAIError" for kind in type(error).__mro__):  # the root of LiteLLM's errors
-            return judge(error, target)
+            return judge(error, server, call)
         raise
 
 

@@ -24,8 +24,8 @@ from typing import Any, ClassVar, Self
 from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.files import sha256_of_file
 from drag_graph.models.causal_model import Form
-from drag_graph.models.chat_client import Server
 from drag_graph.models.model_catalogue import GGUF
+from drag_graph.models.model_server import Server
 from drag_graph.ports.model_roles import Prompt
 
 CONTEXT_WINDOW = 8192

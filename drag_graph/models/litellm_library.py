@@ -3,18 +3,14 @@
 Its retries, telemetry and console output are off, and it reads its local price map.
 """
 
-import atexit
 import logging
 import warnings
-from collections.abc import Callable, Mapping
 from functools import lru_cache
-from inspect import iscoroutinefunction
 from typing import Any
 
 from drag_graph import log
 from drag_graph.settings import prepare_libraries
 
-_OBSERVERS = ("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback")
 _NOISY_LOGGERS = {"LiteLLM": logging.CRITICAL, "openai": logging.WARNING, "httpx": logging.WARNING, "httpcore": logging.WARNING}
 
 
@@ -31,9 +27,8 @@ def load_litellm() -> Any:
 
 def quieten_loggers() -> None:
     """Keep the libraries from logging or warning about prompts and replies."""
-    if _without_contents() not in warnings.filters:
-        _without_contents.cache_clear()
-        _without_contents()
+    # Pydantic's warnings quote the parts of a reply.
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
     for name, level in _NOISY_LOGGERS.items():
         logger = logging.getLogger(name)
         if logger.level < level:
@@ -57,50 +52,10 @@ def missing_keys(model: str) -> list[str]:
     return missing if all(name.endswith("_API_KEY") for name in missing) else []
 
 
-def request_maker(kind: str) -> Callable[..., Any]:
-    """Return LiteLLM's function for a kind of request."""
-    litellm = load_litellm()
-    function: Callable[..., Any] = getattr(litellm, kind)
-
-    def make(call: Mapping[str, Any]) -> Any:
-        _skip_records(litellm)
-        return function(**call)
-
-    return make
-
-
 @lru_cache(maxsize=1)
 def _loaded() -> Any:
     prepare_libraries()
     with log.slow("loading LiteLLM"):
         import litellm
 
-    atexit.register(_close_connections, litellm)
     return litellm
-
-
-@lru_cache(maxsize=1)
-def _without_contents() -> tuple[Any, ...]:
-    """Set and return the filter for Pydantic's warnings, which quote the parts of a reply."""
-    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
-    return tuple(warnings.filters[0])
-
-
-def _close_connections(litellm: Any) -> None:
-    """Close the connections that LiteLLM keeps for further requests."""
-    cache = vars(litellm).get("in_memory_llm_clients_cache")
-    for client in [] if cache is None else list(cache.cache_dict.values()):
-        if hasattr(client, "close") and not iscoroutinefunction(client.close):
-            client.close()
-
-
-def _skip_records(litellm: Any) -> None:
-    """Spare this thread the record that LiteLLM makes of each call for observers, if there are none.
-
-    LiteLLM would copy prompt and reply twice to remove their texts again: a fifth of the processor time of a call.
-    """
-    try:
-        from litellm._internal_context import is_internal_call
-    except ImportError:  # versions of LiteLLM without it always make the record
-        return
-    is_internal_call.set(not any(getattr(litellm, name, None) for name in _OBSERVERS))

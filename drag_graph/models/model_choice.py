@@ -18,7 +18,7 @@ from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from drag_graph.models.causal_model import CausalModel
-    from drag_graph.models.chat_client import Server
+    from drag_graph.models.model_server import Server
 
 NEAREST = "nearest"
 FILES = ("curated:", "tape:")
@@ -69,8 +69,8 @@ def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
         return LexicalEmbedder()
     if name == "minilm" or _is_own(spec):
         return LocalEmbedder(MINILM if name == "minilm" else name)
-    from drag_graph.models.chat_client import Server
     from drag_graph.models.embedders.served_embedder import ServedEmbedder
+    from drag_graph.models.model_server import Server
 
     return ServedEmbedder(Server.of(spec, privacy))
 
@@ -101,7 +101,7 @@ def student_of(spec: ModelSpec, settings: Settings, embedder: Embedder, privacy:
         from drag_graph.models.students.causal_student import CausalStudent
 
         return CausalStudent(causal_model(spec.name, settings), scoring=scoring)
-    from drag_graph.models.chat_client import Server
+    from drag_graph.models.model_server import Server
     from drag_graph.models.students.served_student import ServedStudent
 
     return ServedStudent(Server.of(spec, privacy), scoring=scoring)
@@ -124,7 +124,7 @@ def causal_model(name: str, settings: Settings) -> "CausalModel":
 
 def server_of(spec: ModelSpec, privacy: Check | None = None) -> "Server":
     """Return how to reach a chat model now; a GGUF file is loaded for it. `privacy` as for `make_embedder`."""
-    from drag_graph.models.chat_client import Server
+    from drag_graph.models.model_server import Server
 
     if spec.name.startswith(GGUF):
         from drag_graph.models.gguf_runtime import chat_server

@@ -1,16 +1,16 @@
 """Requests to OpenAI-compatible servers by plain HTTP: Ollama, llama.cpp, vLLM, LM Studio and their like need no LiteLLM."""
 
-import atexit
 import json
 import re
 import threading
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 from drag_graph.models.locality import local_address
 from drag_graph.models.model_catalogue import is_provider
+from drag_graph.models.model_server import Server
 from drag_graph.settings import process_environment
 
 PATHS = {"completion": "chat/completions", "embedding": "embeddings"}
@@ -19,22 +19,6 @@ _PREFIXES = frozenset({"openai", "hosted_vllm", "ollama", "ollama_chat", "llamaf
 _OTHER_PARAMETERS = re.compile(r"(?:openai/)?(?:o\d|gpt-[5-9])")
 """Models that reject common parameters. LiteLLM knows which."""
 _LOCK = threading.Lock()
-
-
-class Address(Protocol):
-    """How to reach a model."""
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def base_url(self) -> str: ...
-
-    @property
-    def api_key(self) -> str: ...
-
-    @property
-    def timeout(self) -> float: ...
 
 
 class HttpFailure(Exception):  # noqa: N818 - reads as what happened
@@ -57,7 +41,7 @@ def is_compatible(model: str, base_url: str) -> bool:
     return not _OTHER_PARAMETERS.match(model) and (not slash or prefix in _PREFIXES or not is_provider(prefix))
 
 
-def send(kind: str, server: Address, call: Mapping[str, Any]) -> dict[str, Any]:
+def send(kind: str, server: Server, call: Mapping[str, Any]) -> dict[str, Any]:
     """Make one request and return the JSON object of the reply. Raises HttpFailure and httpx.HTTPError."""
     model, api_key = server.model, server.api_key
     prefix, _, name = model.partition("/")
@@ -96,16 +80,14 @@ def _is_reply(document: dict[str, Any]) -> bool:
     return all(isinstance(message, dict) and isinstance(message.get("content") or "", str) for message in messages)
 
 
-def _client() -> Any:
-    """Return the connections that all threads share."""
-    with _LOCK:
-        return _new_client()
-
-
 @lru_cache(maxsize=1)
 def _new_client() -> Any:
     import httpx
 
-    client = httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=64))
-    atexit.register(client.close)
-    return client
+    return httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=64))
+
+
+def _client() -> Any:
+    """Return the connections that all threads share."""
+    with _LOCK:
+        return _new_client()

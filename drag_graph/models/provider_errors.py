@@ -4,11 +4,11 @@ The text of such an error can contain the prompt and the key. Only `refusal_reas
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
+from typing import Any
 
 from drag_graph.errors import (
     ContextOverflow,
@@ -19,6 +19,7 @@ from drag_graph.errors import (
     ReplyError,
     UnknownModel,
 )
+from drag_graph.models.model_server import Server
 from drag_graph.models.refusal_reasons import message_of, reason_of
 
 LONGEST_RETRY_AFTER = 600.0
@@ -39,33 +40,6 @@ class RequestRejected(ReplyError):  # noqa: N818
     """The HTTP status, if the server sent one."""
 
 
-def host_of(address: str) -> str:
-    """Return the host and port of an address. User, password, path and query can hold secrets."""
-    parts = urlsplit(address)
-    return f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelTarget:
-    """The model that a request went to, and what no error may quote: its key and the words sent to it.
-
-    `key_names` returns the variable that holds the key.
-    """
-
-    model: str
-    base_url: str
-    key_names: Callable[[], str] = str
-    key: str = field(default="", repr=False)
-    sent: Callable[[], str] = str
-
-    @property
-    def where(self) -> str:
-        """The server, as a phrase of an error."""
-        if not self.base_url:
-            return f"the provider of {self.model!r}"
-        return f"the model server at {host_of(self.base_url)}"
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A failed attempt. `error` is raised when it is final.
@@ -81,55 +55,60 @@ class Failure:
     billed: bool = False
 
 
-def judge(error: Exception, target: ModelTarget) -> Failure:
-    """Classify an error of LiteLLM, of httpx, or an HttpFailure."""
+def judge(error: Exception, server: Server, call: Mapping[str, Any]) -> Failure:
+    """Classify an error of LiteLLM, of httpx, or an HttpFailure. No error quotes the texts of `call`."""
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status, headers = getattr(error, "status_code", None), _headers(error)
-    final = _final_error(kinds, status, error, target)
+    final = _final_error(kinds, status, error, server)
     if final is not None:
         return Failure(final)
     is_refused = any(type(link).__name__ == "ConnectError" for link in _chain(error)) or "Connection refused" in str(error)
     if is_refused:
-        return unavailable(target, "it cannot be reached", unreachable=True)
+        return unavailable(server, "it cannot be reached", unreachable=True)
     if kinds & {"Timeout", "TimeoutException"} and headers is None:
-        return unavailable(target, "no reply in time", billed=True)
+        return unavailable(server, "no reply in time", billed=True)
     if "RateLimitError" in kinds or status in _RETRYABLE or (status or _SERVER_ERROR) >= _SERVER_ERROR:
         reason = f"it answers HTTP {status}" if headers is not None else "the connection broke or the reply was unusable"
-        return unavailable(target, reason, retry_after=_retry_after(headers), billed=headers is None)
-    reason = reason_of(_chain(error), target.sent(), target.key)
-    rejected = RequestRejected(f"{_capitalised(target.where)} rejected the request (HTTP {status}){reason and f': {reason}'}.")
+        return unavailable(server, reason, retry_after=_retry_after(headers), billed=headers is None)
+    reason = reason_of(_chain(error), _texts_of(call), server.api_key)
+    rejected = RequestRejected(f"{_capitalised(server.where)} rejected the request (HTTP {status}){reason and f': {reason}'}.")
     rejected.status = status
     return Failure(rejected)
 
 
-def unavailable(target: ModelTarget, reason: str, *, retry_after: float | None = None, **facts: bool) -> Failure:
+def unavailable(server: Server, reason: str, *, retry_after: float | None = None, **facts: bool) -> Failure:
     """Return a failure that another attempt may fix, unless the server asks for too long a wait."""
     is_patient = retry_after is None or retry_after <= LONGEST_RETRY_AFTER
     if not is_patient:
         reason = f"{reason} and asks to wait {retry_after:.0f} s"
     hint = "Check that it is running and that its address is right. Then run the same command again."
-    error = ModelUnavailable(f"{_capitalised(target.where)} is not available: {reason}.", hint=hint)
+    error = ModelUnavailable(f"{_capitalised(server.where)} is not available: {reason}.", hint=hint)
     return Failure(error, repeatable=is_patient, retry_after=retry_after, **facts)
 
 
-def _final_error(kinds: set[str], status: int | None, error: Exception, target: ModelTarget) -> DragGraphError | None:
+def _final_error(kinds: set[str], status: int | None, error: Exception, server: Server) -> DragGraphError | None:
     """Return the exception for an error that no repetition fixes, or None."""
     codes = {str(code) for link in _chain(error) if (code := getattr(link, "code", None))}
-    where = _capitalised(target.where)
+    where = _capitalised(server.where)
     if "AuthenticationError" in kinds or status in {401, 403}:
-        return ModelAccessDenied(f"{where} refused the key (HTTP {status}).", hint=f"Set {target.key_names()} to a valid key.")
+        return ModelAccessDenied(f"{where} refused the key (HTTP {status}).", hint=f"Set {server.key_names()} to a valid key.")
     if "NotFoundError" in kinds or status == 404:  # noqa: PLR2004
         hint = "Check the model's name, and the base URL if there is one (it usually ends in /v1)."
-        return UnknownModel(f"{where} does not know the model {target.model!r}.", hint=hint)
+        return UnknownModel(f"{where} does not know the model {server.model!r}.", hint=hint)
     is_too_long = status in _REJECTED and any(_TOO_LONG.search(message_of(link)) for link in _chain(error))
     if "ContextWindowExceededError" in kinds or "context_length_exceeded" in codes or is_too_long:
-        return ContextOverflow(f"The prompt is too long for {target.model!r}.")
+        return ContextOverflow(f"The prompt is too long for {server.model!r}.")
     if "ContentPolicyViolationError" in kinds or codes & {"content_policy_violation", "content_filter"}:
-        return RefusedReply(f"The content filter of {target.where} blocked the request.")
+        return RefusedReply(f"The content filter of {server.where} blocked the request.")
     if "insufficient_quota" in codes:
         hint = "Top up the account or raise its limit, then run the same command again."
-        return ModelUnavailable(f"The quota of {target.where} is used up.", hint=hint)
+        return ModelUnavailable(f"The quota of {server.where} is used up.", hint=hint)
     return None
+
+
+def _texts_of(call: Mapping[str, Any]) -> str:
+    """Return the texts of a completion or an embedding request."""
+    return " ".join([*(message["content"] for message in call.get("messages", ())), *call.get("input", ())])
 
 
 def _capitalised(phrase: str) -> str:

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from drag_graph import log
 from drag_graph.errors import ReplyError
-from drag_graph.models.chat_client import Server, complete
+from drag_graph.models.chat_client import complete
+from drag_graph.models.model_server import Server
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.private_details import Finding, Rewritten
 from drag_graph.privacy.spans import Generalised

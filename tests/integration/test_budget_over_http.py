@@ -24,8 +24,8 @@ from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import Account
 from drag_graph.model import Query
-from drag_graph.models.chat_client import Server
 from drag_graph.models.litellm_library import load_litellm
+from drag_graph.models.model_server import Server
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.teacher_replies import REPLIES
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore

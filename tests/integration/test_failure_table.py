@@ -14,8 +14,9 @@ import pytest
 from drag_graph.errors import MalformedReply, ModelAccessDenied, ModelUnavailable, RefusedReply, TruncatedReply, UnknownModel
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape_files import TapeTeacher
-from drag_graph.models.chat_client import Server, complete
+from drag_graph.models.chat_client import complete
 from drag_graph.models.embedders.served_embedder import ServedEmbedder
+from drag_graph.models.model_server import Server
 from drag_graph.models.students.served_student import ServedStudent
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.model_roles import Prompt

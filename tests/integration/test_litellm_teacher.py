@@ -11,7 +11,7 @@ from drag_graph.errors import (
     TruncatedReply,
 )
 from drag_graph.identity import query_id
-from drag_graph.models.chat_client import Server
+from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply, TriplesReply

@@ -14,7 +14,8 @@ from drag_graph.errors import (
     ModelUnavailable,
     UnknownModel,
 )
-from drag_graph.models.chat_client import Server, complete
+from drag_graph.models.chat_client import complete
+from drag_graph.models.model_server import Server
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, QUESTION, SECRET, evidence_request

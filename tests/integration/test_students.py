@@ -17,8 +17,8 @@ from drag_graph.errors import (
     UnknownModel,
 )
 from drag_graph.model import LABELS
-from drag_graph.models.chat_client import Server
 from drag_graph.models.model_catalogue import DEFAULT_CONTEXT_WINDOW
+from drag_graph.models.model_server import Server
 from drag_graph.models.students.causal_student import CausalStudent
 from drag_graph.models.students.served_student import ServedStudent
 from drag_graph.models.transformers_runtime import TransformersModel

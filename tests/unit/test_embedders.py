@@ -13,12 +13,12 @@ import pytest
 
 from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelUnavailable, UnknownModel
 from drag_graph.models import model_choice
-from drag_graph.models.chat_client import Server
 from drag_graph.models.embedders import embedding_cache, local_embedder
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.embedders.local_embedder import MINILM, LocalEmbedder
 from drag_graph.models.embedders.served_embedder import ServedEmbedder
 from drag_graph.models.model_choice import make_embedder
+from drag_graph.models.model_server import Server
 from drag_graph.settings import Settings, load_settings
 from drag_graph.testing.server import EMBEDDINGS, Fault, Say, ScriptedServer, embeddings
 

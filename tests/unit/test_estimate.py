@@ -7,8 +7,8 @@ from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
-from drag_graph.models.chat_client import Server
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.model_server import Server
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.settings import load_settings
 from drag_graph.testing.server import Fault, ScriptedServer

@@ -15,8 +15,9 @@ import pytest
 
 from drag_graph.errors import ConfigurationError, Withheld
 from drag_graph.inputs import InputLine, make_query
-from drag_graph.models.chat_client import Server, complete
+from drag_graph.models.chat_client import complete
 from drag_graph.models.locality import is_local
+from drag_graph.models.model_server import Server
 from drag_graph.ports.private_details import Finding, Kept, Rewritten
 from drag_graph.ports.question_gate import WITHHELD
 from drag_graph.privacy import failsafe_rewriter as guarded

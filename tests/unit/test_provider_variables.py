@@ -5,10 +5,10 @@ import os
 import pytest
 
 from drag_graph.jobs.ray.ray_distillation import _secrets
-from drag_graph.models.chat_client import Server
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.embedders.served_embedder import ServedEmbedder
 from drag_graph.models.litellm_library import load_litellm
+from drag_graph.models.model_server import Server
 from drag_graph.models.provider_variables import provider_variables
 from drag_graph.settings import load_settings
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from drag_graph.errors import UnknownModel
-from drag_graph.models.chat_client import Server
 from drag_graph.models.embedders import embedding_cache as remembering
 from drag_graph.models.embedders import minilm_encoder as encoder
 from drag_graph.models.embedders.local_embedder import LocalEmbedder
 from drag_graph.models.embedders.served_embedder import ServedEmbedder
+from drag_graph.models.model_server import Server
 from drag_graph.testing.server import EMBEDDINGS, Fault, ScriptedServer, embeddings
 
 WORDS = "plants take in carbon dioxide and water to make sugar while light gives energy that green leaves need".split()  # noqa: SIM905

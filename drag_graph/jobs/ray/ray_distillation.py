@@ -20,11 +20,11 @@ from drag_graph.jobs.ray.ray_worker import MakeTeacher, Place, Task, Worker
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Tape
 from drag_graph.model import Aggregation, Query, Subgraph
-from drag_graph.models.chat_client import Server
 from drag_graph.models.embedders.served_embedder import ServedEmbedder
 from drag_graph.models.litellm_library import provider_of
 from drag_graph.models.locality import Check
 from drag_graph.models.model_names import litellm_name
+from drag_graph.models.model_server import Server
 from drag_graph.models.provider_variables import provider_variables
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.model_roles import Embedder, Teacher

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from drag_graph.errors import ModelUnavailable, UnknownModel
-from drag_graph.models.chat_client import Server, embed
+from drag_graph.models.chat_client import embed
 from drag_graph.models.embedders.embedding_cache import Remembering
 from drag_graph.models.model_catalogue import count_text
+from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.ports.vectors import Vectors
 

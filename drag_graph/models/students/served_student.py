@@ -9,8 +9,9 @@ from typing import Any
 
 from drag_graph.errors import ConfigurationError, MalformedReply, RefusedReply, ReplyError, TruncatedReply
 from drag_graph.model import LABELS, Scoring
-from drag_graph.models.chat_client import Completion, Server, complete
+from drag_graph.models.chat_client import Completion, complete
 from drag_graph.models.model_catalogue import context_window, count_text
+from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.students.choice_parsing import parse_label

@@ -13,10 +13,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
-from drag_graph.models.chat_client import Kind, Server, manage
+from drag_graph.models.chat_client import Kind, manage
 from drag_graph.models.litellm_library import load_litellm, provider_of
 from drag_graph.models.model_names import litellm_name
-from drag_graph.models.provider_errors import ModelTarget, RequestRejected
+from drag_graph.models.model_server import Server
+from drag_graph.models.provider_errors import RequestRejected
 
 ENDPOINT: Final = "/v1/chat/completions"
 MARK = "drag_graph"
@@ -145,25 +146,21 @@ class BatchApi:
     def _ask(self, kind: Kind, *, least: float = 0.0, may_be_gone: bool = False, **call: Any) -> Any:
         """Return the provider's answer, with at least `least` seconds of time; None for a missing object that `may_be_gone`."""
         server = replace(self._server, timeout=max(self._server.timeout, least))
-        where = ModelTarget(server.model, server.base_url).where
+        where = f"{server.where[:1].upper()}{server.where[1:]}"
         try:
             return manage(kind, server, **call)
         except (RequestRejected, UnknownModel) as error:
             status = getattr(error, "status", 404)
             if status not in _NOT_THERE:
                 hint = "Run the same command again later, or without --batch."
-                raise ModelUnavailable(f"{_start(where)} accepts no batches now (HTTP {status}).", hint=hint) from error
+                raise ModelUnavailable(f"{where} accepts no batches now (HTTP {status}).", hint=hint) from error
             if may_be_gone:
                 return None
             hint = "Leave --batch out to send the requests one by one."
-            raise ConfigurationError(f"{_start(where)} has no batch API (HTTP {status}).", hint=hint) from error
+            raise ConfigurationError(f"{where} has no batch API (HTTP {status}).", hint=hint) from error
         except (ValidationError, AttributeError, TypeError) as error:  # another service answers at this path
             hint = "Leave --batch out to send the requests one by one."
-            raise ModelUnavailable(f"{_start(where)} does not answer like a batch API.", hint=hint) from error
-
-
-def _start(phrase: str) -> str:
-    return f"{phrase[:1].upper()}{phrase[1:]}"
+            raise ModelUnavailable(f"{where} does not answer like a batch API.", hint=hint) from error
 
 
 def _state(batch: Any) -> BatchState:

@@ -24,8 +24,9 @@ from drag_graph.errors import (
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.models import chat_client
-from drag_graph.models.chat_client import Completion, Server
+from drag_graph.models.chat_client import Completion
 from drag_graph.models.model_catalogue import GGUF, Price, price_of
+from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.teachers.highest_price import highest_price, no_price_error
 from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read, read_whole_entries
