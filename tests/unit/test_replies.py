@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.model import Query
-from drag_graph.models.teachers.json_repair import closed, documents, looks_cut_off
+from drag_graph.models.teachers.json_repair import documents, looks_cut_off
 from drag_graph.models.teachers.reply_reading import (
     CutOff,
     Refused,
@@ -16,10 +16,9 @@ from drag_graph.models.teachers.reply_reading import (
     is_refusal,
     join,
     read,
-    read_whole_entries,
 )
 from drag_graph.ports.model_roles import TeacherRequest
-from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply, StatementsReply, TriplesReply
+from drag_graph.ports.teacher_replies import UNSTATED_CONFIDENCE, EvidenceReply, ScoresReply, StatementsReply, TriplesReply
 
 FACTS = [{"text": f'Fact {i} has {{braces}}, [brackets] and "quotes".', "framing": "causal"} for i in range(3)]
 TEXT = json.dumps({"evidence": FACTS})
@@ -72,20 +71,6 @@ def test_what_is_no_confidence_discards_its_triple(number):
         read(f'{{"triples": [{bad}]}}', TriplesReply)
 
 
-def test_a_doubled_key_is_believed_in_neither_value():
-    doubled = json.dumps(TRIPLE).replace('"object": "c"', '"object": "c", "object": "d"')
-    reply = read(f'{{"triples": [{json.dumps(TRIPLE)}, {doubled}]}}', TriplesReply)
-    assert [item.object for item in reply.triples] == ["c"]
-    assert "object" in reply.discarded[0]
-    with pytest.raises(Unreadable, match='a list "evidence"'):
-        read('{"evidence": [{"text": "a"}], "evidence": [{"text": "b"}]}', EvidenceReply)
-
-
-def test_a_doubled_key_with_one_value_is_harmless():
-    text = json.dumps(TRIPLE).replace('"object": "c"', '"object": "c", "object": "c"')
-    assert len(read(f'{{"triples": [{text}]}}', TriplesReply).triples) == 1
-
-
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.8, 0.95])
 def test_half_a_document_is_cut_off_never_a_shorter_one(share):
     text = TEXT[: int(len(TEXT) * share)]
@@ -93,35 +78,6 @@ def test_half_a_document_is_cut_off_never_a_shorter_one(share):
     for shown in (text, f"```json\n{text}", f"Sure:\n{text}"):
         with pytest.raises(CutOff):
             read(shown, EvidenceReply)
-
-
-@pytest.mark.parametrize("share", [0.3, 0.5, 0.8, 0.95])
-def test_of_a_cut_off_document_the_whole_entries_can_be_had(share):
-    cut = TEXT[: int(len(TEXT) * share)]
-    try:
-        kept = read_whole_entries(f"Sure:\n{cut}", EvidenceReply)
-    except CutOff:
-        assert WHOLE[0] not in cut
-        return
-    assert texts(kept) == WHOLE[: len(kept.items)]
-    assert cut.count('"}') == len(kept.items)
-    assert "cut off" in kept.discarded[-1]
-
-
-@pytest.mark.parametrize(
-    ("broken", "whole"),
-    [
-        ('{"evidence": [{"text": "a } ] b"}, {"text": "c', '{"evidence": [{"text": "a } ] b"}]}'),
-        ('{"triples": [{"subject": "a", "evidence": [0]', ""),
-        ('[{"a": [1]}, {"b": [2]', '[{"a": [1]}]'),
-        ('{"evidence": ["a", "b', '{"evidence": ["a"]}'),
-        ('{"evidence": [{"text": "a \\" } ', ""),
-        ('{"evidence": [{"text": "a"}, {"text": "b } \\', '{"evidence": [{"text": "a"}]}'),
-        ("", ""),
-    ],
-)
-def test_a_cut_off_document_is_closed_after_its_last_whole_entry(broken, whole):
-    assert closed(broken) == whole
 
 
 def test_the_length_limit_makes_even_a_mendable_reply_cut_off():
@@ -280,3 +236,73 @@ def test_more_evidence_than_asked_for_is_cut_fewer_is_kept():
 def test_confidences_are_finite():
     reply = read(json.dumps({"triples": [TRIPLE] * 2}), TriplesReply)
     assert all(math.isfinite(item.confidence) for item in reply.triples)
+
+
+TEXTS = (
+    "The Moon pulls the sea, and so it causes the tides.",
+    "Wind makes waves on the open sea.",
+    "\u65e0\u6d6a\u7684\u6d77\u9762\u4f1a\u53cd\u5c04\u6708\u5149\u3002",
+)
+
+
+def grounded(text, evidence=TEXTS):
+    request = TeacherRequest(Query(id="q", text="Why?"), "triples", TriplesReply, (), "1", texts=evidence)
+    return fit(read(text, TriplesReply), request)
+
+
+def rows(reply):
+    return [(item.subject, item.predicate, item.object, item.confidence, item.evidence) for item in reply.triples]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[["the Moon", "pulls", "the sea"]]',
+        '{"triples": [["the Moon", "pulls", "the sea"]]}',
+        '{"triples": [{"head": "the Moon", "relation": "pulls", "tail": "the sea"}]}',
+        '{"nodes": [{"id": "the Moon"}], "relationships": [{"source": "the Moon", "type": "pulls", "target": "the sea"}]}',
+        '{"nodes": "[1]", "edges": "[{\\"source\\": \\"the Moon\\", \\"type\\": \\"pulls\\", \\"target\\": \\"the sea\\"}]"}',
+        '{"triples": [{"subject": "the Moon", "predicate": "pulls", "object": "the sea"}]}',
+    ],
+)  # fmt: skip
+def test_the_same_triple_is_read_out_of_json_of_any_shape(text):
+    assert rows(grounded(text)) == [("the Moon", "pulls", "the sea", UNSTATED_CONFIDENCE, (0,))]
+
+
+class TestEvidenceOfTriples:
+    def test_all_that_have_both_ends(self):
+        texts = (*TEXTS, "Strong WIND also makes waves.", "The wind.", "Winter has no waves.")
+        assert rows(grounded('[["The Wind", "makes", "waves"]]', texts))[0][4] == (1, 3)
+
+    def test_without_one_the_triple_is_discarded_with_its_reason(self):
+        reply = grounded('[["the Moon", "pulls", "the sea"], ["the Sun", "pulls", "the sea"]]')
+        assert rows(reply) == [("the Moon", "pulls", "the sea", UNSTATED_CONFIDENCE, (0,))]
+        assert reply.discarded == ("triples[1]: it names no evidence, and none holds both its ends",)
+
+    @pytest.mark.parametrize("evidence", [TEXTS, ()])
+    def test_when_none_is_left_the_reply_is_unreadable(self, evidence):
+        with pytest.raises(Unreadable, match="evidence"):
+            grounded('[["the Sun", "pulls", "the sea"]]', evidence)
+
+    def test_positions_that_are_named_count(self):
+        text = (
+            '{"triples": [{"head": "a", "relation": "b", "tail": "c", "evidence": [1, 9]}, ["the Moon", "pulls", "the sea"]]}'
+        )
+        assert [row[4] for row in rows(grounded(text))] == [(1,), (0,)]
+        with pytest.raises(Unreadable):
+            grounded('{"triples": [{"head": "the Moon", "relation": "pulls", "tail": "the sea", "evidence": []}]}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Moon pulls the sea.",
+        "pulls(the Moon, the sea)",
+        '("relationship"<|>"the Moon"<|>"the sea"<|>"The Moon pulls the sea."<|>8)##',
+        '{"answer": "the Moon"}',
+        '["the Moon", "the sea"]',
+    ],
+)
+def test_text_without_a_triple_in_json_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        grounded(text)

@@ -6,8 +6,8 @@ from typing import Any
 
 LIKE_JSON = re.compile(r"""\{\s*(?:["'}\u201c]|[A-Za-z_]\w*\s*:)|\[\s*["'\[{\]\u201c]""")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _OPENING, _CLOSING = re.compile(r"[{\[]"), re.compile(r"[}\]]")
+_DECODER = json.JSONDecoder(strict=False)
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
@@ -45,20 +45,6 @@ def repaired(broken: str) -> list[Any]:
     return [clean(document)] if isinstance(document, dict | list) and document else []
 
 
-def closed(broken: str) -> str:
-    """Return a JSON text that was cut off, closed after the last complete entry of its list; '' without one."""
-    brackets, closed_text = list[str](), ""
-    for token in _TOKEN.finditer(broken):
-        if token[0] in "{[":
-            brackets.append("}" if token[0] == "{" else "]")
-        elif token[0] in "}]" and brackets:
-            brackets.pop()
-        in_list = brackets in (["]"], ["}", "]"])
-        if in_list and token[0] not in "{[" and token["end"] in (None, '"'):
-            closed_text = broken[: token.end()] + "".join(reversed(brackets))
-    return closed_text
-
-
 def looks_cut_off(broken: str) -> bool:
     """Return whether JSON stops in the middle of an entry. Missing closing brackets alone can be repaired."""
     broken = broken.rstrip().removesuffix("```").rstrip()
@@ -70,14 +56,3 @@ def looks_cut_off(broken: str) -> bool:
 def _last_closed(text: str) -> int:
     """Return the position after the last closing bracket, 0 without one."""
     return max(text.rfind("}"), text.rfind("]")) + 1
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. A key with two different values becomes None."""
-    document: dict[str, Any] = {}
-    for key, value in pairs:
-        document[key] = value if document.get(key, value) == value else None
-    return document
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, strict=False)

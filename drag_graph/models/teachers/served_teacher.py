@@ -29,7 +29,7 @@ from drag_graph.models.model_catalogue import GGUF, Price, price_of
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.teachers.highest_price import highest_price, no_price_error
-from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read, read_whole_entries
+from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import Reply
 
@@ -225,7 +225,7 @@ class ServedTeacher:
 class _Exchange:
     """The requests that lead to one usable reply. The first `booked` of its `attempts` were paid for earlier.
 
-    Cut off: one continuation, whose complete entries count if it is cut off as well; if it has none, one smaller request.
+    Cut off: one continuation, then one smaller request.
     Refused: one reformulation. Malformed: one request with the reason, then one with the simpler prompt. An exchange pays for
     up to 6 replies in total.
     """
@@ -288,7 +288,7 @@ class _Exchange:
         return messages if by_schema and first_try else _added(messages, _in_words(self.request.schema))
 
     def _continue(self, messages: list[Message], partial: str) -> Reply | None:
-        """Request the rest of `partial`. Return the reply, or its complete entries if it is cut off again, or None."""
+        """Request the rest of `partial`. Return the whole reply, or None if it is unusable."""
         go_on = _CONTINUE.format(schema=self.request.schema.schema_name)
         asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": go_on}]
         completion = self._sent(asked)
@@ -296,11 +296,6 @@ class _Exchange:
         for text in (join(partial, completion.text), *([completion.text] if restarts else [])):
             try:
                 return self._read(text, completion.finish_reason)
-            except Unreadable:
-                continue
-        for cut in (join(partial, completion.text), partial):
-            try:
-                return fit(read_whole_entries(cut, self.request.schema), self.request)
             except Unreadable:
                 continue
         return None
