@@ -1,5 +1,6 @@
 """Requests to OpenAI-compatible servers by plain HTTP: Ollama, llama.cpp, vLLM, LM Studio and their like need no LiteLLM."""
 
+import atexit
 import json
 import re
 import threading
@@ -84,7 +85,9 @@ def _is_reply(document: dict[str, Any]) -> bool:
 def _new_client() -> Any:
     import httpx
 
-    return httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=64))
+    client = httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=64))
+    atexit.register(client.close)
+    return client
 
 
 def _client() -> Any:

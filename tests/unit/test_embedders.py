@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -369,22 +368,8 @@ def test_a_text_that_is_remembered_is_not_computed_again(embedder):
     assert asked == ["remembered: a", "remembered: b", "remembered: c"]
 
 
-@pytest.mark.parametrize("dimension", [16, 4096])
-def test_the_memory_is_bounded_in_bytes(dimension, monkeypatch):
-    monkeypatch.setattr(embedding_cache, "REMEMBERED_BYTES", 500_000)
-    embedder = LexicalEmbedder(dimension)
-    embedder.embed(["a word"])  # the hashed words have a memory of their own
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for number in range(200):
-        embedder.embed([f"{'a word ' * 60}{number} {place}" for place in range(8)])
-    held = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    assert 100_000 < held < 900_000
-
-
-def test_a_text_more_than_the_memory_holds_is_still_embedded(monkeypatch):
-    monkeypatch.setattr(embedding_cache, "REMEMBERED_BYTES", 0)
+def test_the_cache_is_bounded(monkeypatch):
+    monkeypatch.setattr(embedding_cache, "CACHED_VECTORS", 3)
     embedder = LexicalEmbedder(8)
-    assert embedder.embed(["a", "b"]).any(axis=1).all()
-    assert not embedder._vectors
+    assert embedder.embed([f"text {number}" for number in range(9)]).any(axis=1).all()
+    assert list(embedder._vectors) == ["text 6", "text 7", "text 8"]

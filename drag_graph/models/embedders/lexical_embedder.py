@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.models.embedders.embedding_cache import Remembering
+from drag_graph.models.embedders.embedding_cache import CachingEmbedder
 from drag_graph.ports.vectors import Vectors
 
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
@@ -26,7 +26,7 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-class LexicalEmbedder(Remembering):
+class LexicalEmbedder(CachingEmbedder):
     """Hashed words and character n-grams: no weights, no torch, the same vectors on every machine.
 
     A text is the sum of its words, weighted by 1 + log(count) and, for function words, by 0.2. A word is a hashed feature

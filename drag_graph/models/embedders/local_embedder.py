@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from drag_graph.errors import MissingExtra, UnknownModel
 from drag_graph.log import slow
-from drag_graph.models.embedders.embedding_cache import Remembering
+from drag_graph.models.embedders.embedding_cache import CachingEmbedder
 from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import prepare_libraries
 
@@ -27,7 +27,7 @@ _NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
 _OPTIONAL = ("sentence_bert_config.json", "modules.json", "config_sentence_transformers.json", "1_Pooling/config.json")
 
 
-class LocalEmbedder(Remembering):
+class LocalEmbedder(CachingEmbedder):
     """MiniLM, or another BERT sentence encoder by its hub name or folder, in numpy. Loaded on first use.
 
     The vectors are those of sentence-transformers. On one machine with the same libraries a text has the same vector, bit for

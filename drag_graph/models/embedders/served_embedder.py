@@ -6,14 +6,14 @@ import numpy as np
 
 from drag_graph.errors import ModelUnavailable, UnknownModel
 from drag_graph.models.chat_client import embed
-from drag_graph.models.embedders.embedding_cache import Remembering
+from drag_graph.models.embedders.embedding_cache import CachingEmbedder
 from drag_graph.models.model_catalogue import count_text
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.ports.vectors import Vectors
 
 
-class ServedEmbedder(Remembering):
+class ServedEmbedder(CachingEmbedder):
     """A served embedding model. Calls are repeated as in `chat_client.complete`.
 
     The server decides whether a text's vector depends on the other texts of a request.
