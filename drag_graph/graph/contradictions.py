@@ -9,30 +9,24 @@ from itertools import pairwise
 
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.name_forms import ARTICLES, PREPOSITIONS, clean, entity_words, fold, predicate_words, spelt_out, tokens
-from drag_graph.graph.opposites import (
-    BACKWARD,
-    CONTRARIES,
-    DERIVATIONS,
-    EMPTY,
-    FORWARD,
-    NEGATIONS,
-    NEGATIVE_PREFIXES,
-    NUMBER_WORDS,
-    OPPOSITES,
-    PAIRED_PREFIXES,
-    PRONOUNS,
-    QUALIFIERS,
-    ROMAN,
-    TITLES,
-)
+from drag_graph.graph.word_lists import word_groups, word_list, word_table
 
+_NEGATIONS = word_list("negations")
+_TITLES = word_list("titles")
+_ROMAN = word_table("roman")
+_NUMBERS = word_table("number_words")
+_NEGATIVE_PREFIXES = word_list("negative_prefixes")
+_PAIRED_PREFIXES = [entry.split("/") for entry in word_list("paired_prefixes")]
+_DERIVATIONS = word_list("derivations")
+_ADDING_NOTHING = word_list("empty") | _TITLES | PREPOSITIONS | {"of", "and", "or"}
+_PRONOUNS = word_list("pronouns")
 _MIN_STEM = 3
 
 
-def _opposites(groups: str) -> dict[str, set[str]]:
-    """Return for each word of the groups the words that exclude it."""
+def _opposites(name: str) -> dict[str, set[str]]:
+    """Return for each word of a list of groups the words that exclude it."""
     table: dict[str, set[str]] = {}
-    for group in groups.split("|"):
+    for group in word_groups(name):
         sides = [side.split() for side in group.split("/")] if "/" in group else [[word] for word in group.split()]
         forms = [{form for word in side for form in (word, noun(word))} for side in sides]
         for here in forms:
@@ -43,9 +37,11 @@ def _opposites(groups: str) -> dict[str, set[str]]:
     return table
 
 
-_EXCLUDED = _opposites(OPPOSITES)
-_DENIED = _opposites(CONTRARIES)
-_WEAK = (QUALIFIERS | PREPOSITIONS | {"of", "than"}) - _DENIED.keys()
+_EXCLUDED = _opposites("opposites")
+_DENIED = _opposites("contraries")
+_WEAK = (word_list("qualifiers") | PREPOSITIONS | {"of", "than"}) - _DENIED.keys()
+_DIRECTIONS = [[side.strip().split(", ") for side in relation.split(">")] for relation in word_groups("directions")]
+"""The predicates of each relation, forward and backward."""
 
 
 def entities_differ(first: str, second: str) -> str:
@@ -81,7 +77,7 @@ def predicates_contradict(first: str, second: str) -> str:
     only_one, only_two = ([word for word in words if word not in _WEAK] for words in _difference(one, two))
     if _negation_differs(one, two):
         # "No longer" is one negation; in "lives longer with" the word says more than the other predicate does.
-        denying = NEGATIONS | ({"longer"} if ("no", "longer") in {*pairwise(one), *pairwise(two)} else set())
+        denying = _NEGATIONS | ({"longer"} if ("no", "longer") in {*pairwise(one), *pairwise(two)} else set())
         return "" if set(only_one).symmetric_difference(only_two) - denying else "one is negated"
     if len(only_one) != 1 or len(only_two) != 1:
         return ""
@@ -119,10 +115,10 @@ def _numbers(text: str) -> list[str]:
         low = fold(word)
         if word[0].isdigit():
             numbers.append(word.replace(",", ""))
-        elif low in NUMBER_WORDS and low not in {"second", "half"}:
-            numbers.append(NUMBER_WORDS[low])
-        elif low in ROMAN and previous and word.isupper():
-            numbers.append(ROMAN[low])
+        elif low in _NUMBERS and low not in {"second", "half"}:
+            numbers.append(_NUMBERS[low])
+        elif low in _ROMAN and previous and word.isupper():
+            numbers.append(_ROMAN[low])
         elif len(word) == 1 and word.isupper() and _designates(previous, last=place == len(words) - 1):
             numbers.append({"i": "1"}.get(low, low))
     return sorted(numbers)
@@ -138,7 +134,7 @@ def _difference(one: tuple[str, ...], two: tuple[str, ...]) -> tuple[list[str], 
 
 
 def _negation_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
-    return "" if bool(NEGATIONS.intersection(one)) == bool(NEGATIONS.intersection(two)) else "one is negated"
+    return "" if bool(_NEGATIONS.intersection(one)) == bool(_NEGATIONS.intersection(two)) else "one is negated"
 
 
 def _opposed(only_one: list[str], only_two: list[str]) -> str:
@@ -155,14 +151,14 @@ def _opposite_words(left: str, right: str) -> bool:
     if right in _EXCLUDED.get(left, ()):
         return True
     shorter, longer = sorted((left, right), key=len)
-    if len(shorter) > _MIN_STEM and any(longer == prefix + shorter for prefix in NEGATIVE_PREFIXES):
+    if len(shorter) > _MIN_STEM and any(longer == prefix + shorter for prefix in _NEGATIVE_PREFIXES):
         return True
-    for one, two in PAIRED_PREFIXES:
+    for one, two in _PAIRED_PREFIXES:
         for here, there in ((one, two), (two, one)):
             stem = left.removeprefix(here)
             if stem != left and right == there + stem and len(stem) >= _MIN_STEM:
                 return True
-    return any(longer == shorter + suffix or longer == shorter.removesuffix("e") + suffix for suffix in DERIVATIONS)
+    return any(longer == shorter + suffix or longer == shorter.removesuffix("e") + suffix for suffix in _DERIVATIONS)
 
 
 def _names_differ(first: str, second: str) -> str:
@@ -178,8 +174,8 @@ def _names_differ(first: str, second: str) -> str:
 def _name_words(name: str) -> list[str]:
     """Return the words that make a proper name, without titles before it, numerals as digits."""
     words = [fold(word) for word in tokens(name) if fold(word) not in ARTICLES | {"of"}]
-    words = words[:1] + [ROMAN.get(word, word) for word in words[1:]]
-    while len(words) > 1 and words[0] in TITLES:
+    words = words[:1] + [_ROMAN.get(word, word) for word in words[1:]]
+    while len(words) > 1 and words[0] in _TITLES:
         words = words[1:]
     return words
 
@@ -202,8 +198,7 @@ def _initials_fit(one: list[str], two: list[str]) -> bool:
 
 def _narrower(one: tuple[str, ...], two: tuple[str, ...], only_one: list[str], only_two: list[str]) -> str:
     """Tell a name from one that it contains: with more content words it is a kind or a part of it, not the same."""
-    empty = EMPTY | TITLES | PREPOSITIONS | {"of", "and", "or"}
-    extra_one, extra_two = ([word for word in words if word not in empty] for words in (only_one, only_two))
+    extra_one, extra_two = ([word for word in words if word not in _ADDING_NOTHING] for words in (only_one, only_two))
     if extra_one and extra_two:
         return ""
     extra = extra_one + extra_two
@@ -214,7 +209,7 @@ def _narrower(one: tuple[str, ...], two: tuple[str, ...], only_one: list[str], o
 
 def _direction_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
     left, right = " ".join(one), " ".join(two)
-    for forward, backward in zip(FORWARD, BACKWARD, strict=True):
+    for forward, backward in _DIRECTIONS:
         if (left in forward and right in backward) or (right in forward and left in backward):
             return "opposite directions"
     if ("by" in one) != ("by" in two):
@@ -238,7 +233,7 @@ def _says_too_little(one: tuple[str, ...], two: tuple[str, ...]) -> str:
 
 def sounds_like_pronoun(text: str) -> bool:
     """Whether an end of a triple is a bare pronoun, which names nothing by itself."""
-    return fold(clean(text)) in PRONOUNS
+    return fold(clean(text)) in _PRONOUNS
 
 
 _POINTING = re.compile(r"^(?:this|that|these|those|such|the same|the said)\s+", re.IGNORECASE)

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.name_forms import ARTICLES, AUXILIARIES, PREPOSITIONS, abbreviates, entity_key, fold, spelling, tokens
+from drag_graph.graph.word_lists import word_list
 
 TOLERANCE = 0.5
 """The share of an end's content words that must occur; measured by `bench/grounding.py` (docs/replies.md)."""
@@ -16,15 +17,7 @@ _STEM = 4
 """Letters that two words of one stem begin with at least."""
 _LONGEST_NAME = 6
 """Words of the longest name that an acronym is looked for."""
-_EMPTY = (
-    ARTICLES
-    | AUXILIARIES
-    | PREPOSITIONS
-    | frozenset(
-        """and are been had has her his is its no nor not or such than that their there these this those was were which who whom
-        whose""".split()  # noqa: SIM905 - a word list reads better as words
-    )
-)
+_EMPTY = ARTICLES | AUXILIARIES | PREPOSITIONS | word_list("function_words")
 _REMARK = re.compile(r"(?<=\S) ?\([^()]*\)$")
 _SPACELESS = re.compile("[\u0e00-\u0eff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 

@@ -8,16 +8,13 @@ import unicodedata
 from functools import lru_cache
 
 from drag_graph.graph.inflection import noun, verb
+from drag_graph.graph.word_lists import word_list, word_table
 
-ARTICLES = frozenset({"a", "an", "the"})
+ARTICLES = word_list("articles")
 REMEMBERED = 4_096
 """Texts whose forms are remembered: those of one subgraph are looked at again and again."""
 AUXILIARIES = frozenset({"be", "have", "do"})
-PREPOSITIONS = frozenset(
-    """about above across after against along among around as at before behind below beneath beside between beyond by during for
-    from in inside into like near of off on onto out outside over per through throughout to toward towards under until up upon
-    via with within without""".split()  # noqa: SIM905 - a word list reads better as words
-)
+PREPOSITIONS = word_list("prepositions")
 
 _SPACE = re.compile(r"\s+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff\ufffd]")
@@ -44,10 +41,7 @@ _BRITISH = tuple(
         (r"ageing$", "aging"),
     )
 )
-_SPELT = {
-    "aeroplane": "airplane", "contour": "contour", "detour": "detour", "doughnut": "donut", "flour": "flour", "grey": "gray",
-    "hour": "hour", "hours": "hours", "four": "four", "pour": "pour", "sceptic": "skeptic", "tour": "tour", "your": "your",
-}  # fmt: skip
+_SPELT = word_table("spellings")
 _ASIDE = re.compile(r"^(?P<outer>[^()]+?)\s*\((?P<inner>[^()]+)\)$")
 _ACRONYM = re.compile(r"^(?:[A-Z][a-z]?\.?){1,7}[0-9]?s?$")
 

@@ -3,29 +3,14 @@
 The long lists are in lexicon.txt beside this module.
 """
 
-from functools import cache
 from pathlib import Path
 
-
-@cache
-def _sections() -> dict[str, tuple[str, ...]]:
-    sections: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in Path(__file__).with_name("lexicon.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            current = sections.setdefault(line.strip("[]"), [])
-        elif not line.startswith("#"):
-            current.extend(line.split())
-    return {name: tuple(words) for name, words in sections.items()}
+from drag_graph.graph.word_lists import read_lists
 
 
 def lexicon(name: str) -> frozenset[str]:
-    """Read one list of lexicon.txt.
-
-    Raises:
-        KeyError: there is no list of that name.
-    """
-    return frozenset(_sections()[name])
+    """Return a list of lexicon.txt. Raises KeyError."""
+    return frozenset(read_lists(Path(__file__).with_name("lexicon.txt"))[name])
 
 
 ARTICLES = frozenset({"a", "an", "the"})
