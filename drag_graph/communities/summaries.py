@@ -6,7 +6,7 @@ from typing import Protocol
 
 from drag_graph.distill.query_distillation import Usage
 from drag_graph.distill.teacher_messages import chat, numbered
-from drag_graph.errors import DragGraphError, Withheld
+from drag_graph.errors import Withheld
 from drag_graph.graph.edge_strength import confidence_of_things, strongest
 from drag_graph.manage.graph_statistics import names_of
 from drag_graph.model import Query
@@ -101,12 +101,7 @@ class ModelSummariser:
             edges = [edge for edge, type_ in zip(best, private, strict=True) if not type_]
             if not edges:
                 raise Withheld("All statements contain private details.")
-        try:
-            reply = self._teacher.ask(request(community, edges, self._namespace))
-        except DragGraphError as error:
-            usage.pay(error.spent)
-            raise
-        usage.book(reply)
+        reply = usage.ask(self._teacher, request(community, edges, self._namespace))
         assert isinstance(reply.payload, SummariesReply)
         item = reply.payload.summaries[0]
         return Summary(cut(item.name, LONGEST_NAME), cut(item.summary, LONGEST_SUMMARY), self.name)

@@ -319,10 +319,8 @@ def estimate_basis(
             teacher = file_teacher(model)
             opened.callback(teacher.close)
             basis = EstimateBasis(embedder, fingerprint=teacher.fingerprint)
-        elif ledger is not None:
-            basis = EstimateBasis(embedder, tape=ledger.tape, lengths=ledger.tape.lengths(model))
         else:
-            basis = EstimateBasis(embedder)
+            basis = EstimateBasis(embedder, tape=ledger.tape if ledger is not None else None)
         if gate is not None:
             basis = replace(basis, admit=gate.admit, privacy=gate.fingerprint)
         if ledger is not None and not retry_quarantined:

@@ -1,20 +1,16 @@
 """Estimate the calls, tokens and price of a distillation, without a call (`distill --dry-run`).
 
 Stored queries and recorded replies are free: each query is followed through its steps on recorded replies, up to the first
-request that would be sent. Evidence prompts are counted exactly. The lengths of missing replies come from recorded replies to
-the same prompts, if there are enough, else from the assumptions below. The price is therefore a range.
+request that would be sent. Evidence prompts are counted exactly. Other prompts and replies have an assumed length, so the price
+is a range.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import mean, quantiles
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from drag_graph.distill import evidence_ranking as rank
 from drag_graph.distill import evidence_step as evidence
-from drag_graph.distill import merged_statements as statements
-from drag_graph.distill import triple_extraction as extract
 from drag_graph.distill.plans import chosen, plan_settings
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import DragGraphError, ReplyError
@@ -36,9 +32,7 @@ TRIPLES_AN_EVIDENCE = 1.5
 TOKENS_INSTRUCTION = {"lean": 90, "paper": 170}
 """Tokens of the instructions of a call after the first."""
 LOW, HIGH = 0.6, 1.6
-"""The range of the price, relative to the expected one, if lengths are assumed."""
-ENOUGH = 5
-"""Minimum number of recorded replies of a stage whose lengths replace the assumption."""
+"""The range of the price, relative to the expected one."""
 WINDOW = 64
 MOST_REJECTED = 100
 """Maximum number of rejected lines in an estimate."""
@@ -65,15 +59,13 @@ class Recorded(Protocol):
 class EstimateBasis:
     """The sources of an estimate.
 
-    `stored` returns the settings hashes of the queries that are in the store. `lengths` are (tokens in, tokens out) of recorded
-    calls by prompt version. `quarantined` returns the ids of queries that a run would skip. `fingerprint` is the teacher's, if
-    it is not its name.
+    `stored` returns the settings hashes of the queries that are in the store, `quarantined` the ids of queries that a run would
+    skip. `fingerprint` is the teacher's, if it is not its name.
     """
 
     embedder: Embedder
     stored: Callable[[Sequence[str]], Mapping[str, str]] = lambda _ids: {}
     tape: Recorded | None = None
-    lengths: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
     fingerprint: str = ""
     quarantined: Callable[[Sequence[Entry]], Collection[str]] = lambda _entries: ()
     admit: Callable[[Iterable[InputLine]], Iterable[InputLine]] = lambda lines: lines
@@ -116,7 +108,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
     """
     teacher = Replay(settings.teacher, basis.fingerprint, basis.tape)
     distillation = Distillation(settings, basis.embedder, teacher, basis.privacy)
-    counting = _Counting(settings, pricing, basis)
+    counting = _Counting(settings, pricing)
     totals = Counter(dict.fromkeys(_TOTALS, 0))
     seen: set[str] = set()
     rejected: list[dict[str, Any]] = []
@@ -161,32 +153,17 @@ def _followed(distillation: Distillation, query: Query, edition: str, tape: Reco
     except _Missing as missing:
         return missing.stage, usage.cached_calls
     except ReplyError:  # the recorded replies lead to quarantine
-        return "", usage.cached_calls
+        pass
     return "", usage.cached_calls
 
 
 class _Counting:
-    """Counts the calls and tokens of queries, with recorded lengths if there are enough of them."""
+    """Counts the calls and tokens of queries."""
 
-    def __init__(self, settings: Settings, pricing: Pricing | None, basis: EstimateBasis) -> None:
+    def __init__(self, settings: Settings, pricing: Pricing | None) -> None:
         self._settings = settings
         self._pricing = pricing
         self._numbers: set[tuple[int, int]] = set()
-        plan = settings.plan
-        versions = {
-            "evidence": evidence.PROMPT_VERSIONS[plan],
-            "scores": rank.PROMPT_VERSIONS[plan],
-            "triples": extract.PROMPT_VERSIONS[plan],
-            "relations": rank.RELATIONS_PROMPT_VERSIONS[plan],
-            "statements": statements.PROMPT_VERSION,
-        }
-        if not chosen(settings, "rank_relations"):
-            del versions["relations"]
-        if chosen(settings, "statements") != "teacher":
-            del versions["statements"]
-        self._stages = versions.keys()
-        recorded = {stage: basis.lengths.get(version, ()) for stage, version in versions.items()}
-        self._lengths = {stage: pairs for stage, pairs in recorded.items() if len(pairs) >= ENOUGH}
 
     def note(self, query: Query) -> None:
         """Record how much evidence a query requests and uses."""
@@ -233,50 +210,26 @@ class _Counting:
         about_triples = instruction + triples * TOKENS_EVIDENCE // 2
         ordering, merging = plan.rank_relations and triples > 1, plan.statements == "teacher"
         scoring = plan.needs_scores
-        parts = {
+        return {
             "evidence": (1, prompt, number * TOKENS_EVIDENCE_JSON),
             "scores": (int(scoring), scoring * (instruction + number * TOKENS_EVIDENCE), scoring * number * TOKENS_SCORE),
             "triples": (batches, reading, bool(batches) * triples * TOKENS_TRIPLE),
             "relations": (int(ordering), ordering * about_triples, ordering * triples * TOKENS_SCORE),
             "statements": (int(merging), merging * about_triples, merging * triples * TOKENS_EVIDENCE // 4),
         }
-        for stage, pairs in self._lengths.items():
-            calls, tokens_in, _ = parts[stage]
-            if stage != "evidence":  # the evidence prompt is counted exactly
-                tokens_in = round(calls * mean(pair[0] for pair in pairs))
-            parts[stage] = (calls, tokens_in, round(calls * mean(pair[1] for pair in pairs)))
-        return parts
 
     def price(self, totals: Mapping[str, int]) -> dict[str, Any]:
         """Return the price in US dollars, its range, and whether one is known."""
         model = self._settings.teacher
         paid = self._pricing.price_of(model, totals["tokens_in"], totals["tokens_out"]) if self._pricing else 0.0
-        low, high = self._range()
-        return {
-            "price_usd": round(paid or 0.0, 4),
-            "price_usd_low": round((paid or 0.0) * low, 4),
-            "price_usd_high": round((paid or 0.0) * high, 4),
-            "price_known": paid is not None,
-        }
-
-    def _range(self) -> tuple[float, float]:
-        """Return the range relative to the expected price: that of 90 % of the recorded calls, or the assumption."""
-        if self._lengths.keys() != self._stages:
-            return LOW, HIGH
-        tenths = [quantiles([float(sum(pair)) for pair in pairs], n=20) for pairs in self._lengths.values()]
-        middle = sum(mean(sum(pair) for pair in pairs) for pairs in self._lengths.values())
-        return min(sum(tenth[0] for tenth in tenths) / middle, 1.0), max(sum(tenth[-1] for tenth in tenths) / middle, 1.0)
+        factors = {"price_usd": 1.0, "price_usd_low": LOW, "price_usd_high": HIGH}
+        return {name: round((paid or 0.0) * factor, 4) for name, factor in factors.items()} | {"price_known": paid is not None}
 
     def how(self) -> str:
         """Return a sentence about the origin of the numbers."""
         if self._pricing is None:
             return "the teacher is a file, which costs nothing"
-        counted = "the first prompt of each query is counted"
-        if not self._lengths:
-            return f"{counted}, the length of replies is assumed (drag_graph/distill/cost_estimate.py)"
-        recorded = ", ".join(f"{stage} from {len(pairs)} recorded calls" for stage, pairs in self._lengths.items())
-        assumed = "" if self._lengths.keys() == self._stages else ", other lengths assumed"
-        return f"{counted}; lengths: {recorded}{assumed}"
+        return "the first prompt of each query is counted; other lengths are assumed (drag_graph/distill/cost_estimate.py)"
 
 
 def _range_of(numbers: Sequence[int]) -> int | dict[str, int]:

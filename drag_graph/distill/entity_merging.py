@@ -61,29 +61,23 @@ def thresholds_for(embedder_name: str, entity: float | None = None, predicate: f
 
 
 class _Groups:
-    """Union-find over positions; the representative is the smallest position."""
+    """Groups of positions, each position in one."""
 
     def __init__(self, size: int) -> None:
-        self._parent = list(range(size))
-        self._members = [[position] for position in range(size)]
+        self._group_of = [[position] for position in range(size)]
 
-    def find(self, position: int) -> int:
-        while self._parent[position] != position:
-            self._parent[position] = self._parent[self._parent[position]]
-            position = self._parent[position]
-        return position
+    def of(self, position: int) -> list[int]:
+        return self._group_of[position]
 
     def join(self, first: int, second: int) -> None:
-        one, two = sorted((self.find(first), self.find(second)))
-        if one != two:
-            self._parent[two] = one
-            self._members[one] += self._members[two]
-
-    def members(self, position: int) -> list[int]:
-        return self._members[self.find(position)]
+        smaller, larger = sorted((self.of(first), self.of(second)), key=len)
+        if smaller is not larger:
+            larger += smaller
+            for position in smaller:
+                self._group_of[position] = larger
 
     def all(self) -> list[list[int]]:
-        return [sorted(self.members(position)) for position in range(len(self._parent)) if self.find(position) == position]
+        return list({id(group): group for group in self._group_of}.values())
 
 
 def common_words(names: Sequence[str]) -> frozenset[str]:
@@ -103,14 +97,8 @@ def merge_entities(names: Sequence[str], vectors: Vectors, threshold: float) -> 
 
     Groups join by embedding only if the guards see no difference between any name of one and any name of the other.
     """
-    order = sorted(range(len(names)), key=lambda position: names[position])
-    ordered = [names[position] for position in order]
-    groups = _Groups(len(ordered))
-    common = common_words(ordered)
-    _join_by_key([entity_keys(name, common) for name in ordered], groups)
-    _join_acronyms(ordered, groups)
-    _join_by_vector(ordered, vectors[order], threshold, groups, entities_differ)
-    return sorted(sorted(order[position] for position in group) for group in groups.all())
+    common = common_words(names)
+    return _merged(names, lambda name: entity_keys(name, common), vectors, threshold, entities_differ, acronyms=True)
 
 
 def predicate_text(predicate: str, frame: str) -> str:
@@ -123,19 +111,29 @@ def merge_predicates(predicates: Sequence[str], vectors: Vectors, threshold: flo
 
     `vectors` has a unit row for the `predicate_text` of each.
     """
-    order = sorted(range(len(predicates)), key=lambda position: predicates[position])
-    ordered = [predicates[position] for position in order]
+    return _merged(predicates, lambda text: frozenset((predicate_key(text),)), vectors, threshold, predicates_differ)
+
+
+def _merged(
+    names: Sequence[str],
+    keys_of: Callable[[str], frozenset[str]],
+    vectors: Vectors,
+    threshold: float,
+    differ: Callable[[str, str], str],
+    *,
+    acronyms: bool = False,
+) -> list[list[int]]:
+    order = sorted(range(len(names)), key=lambda position: names[position])
+    ordered = [names[position] for position in order]
     groups = _Groups(len(ordered))
-    _join_by_key([frozenset((predicate_key(text),)) for text in ordered], groups)
-    _join_by_vector(ordered, vectors[order], threshold, groups, predicates_differ)
-    return sorted(sorted(order[position] for position in group) for group in groups.all())
-
-
-def _join_by_key(keys: Sequence[frozenset[str]], groups: _Groups) -> None:
     first: dict[str, int] = {}
-    for position, own in enumerate(keys):
-        for key in sorted(own):
+    for position, name in enumerate(ordered):
+        for key in sorted(keys_of(name)):
             groups.join(first.setdefault(key, position), position)
+    if acronyms:
+        _join_acronyms(ordered, groups)
+    _join_by_vector(ordered, vectors[order], threshold, groups, differ)
+    return sorted(sorted(order[position] for position in group) for group in groups.all())
 
 
 def _join_acronyms(names: Sequence[str], groups: _Groups) -> None:
@@ -148,15 +146,13 @@ def _join_acronyms(names: Sequence[str], groups: _Groups) -> None:
             continue
         alike = by_initial.get(fold(short)[:1], ())
         long = [other for other in alike if other != position and abbreviates(short, names[other])]
-        if long and len({groups.find(other) for other in long}) == 1:
+        if long and all(groups.of(other) is groups.of(long[0]) for other in long):
             groups.join(position, long[0])
 
 
 def _join_by_vector(
     names: Sequence[str], vectors: Vectors, threshold: float, groups: _Groups, differ: Callable[[str, str], str]
 ) -> None:
-    if len(names) < 2:  # noqa: PLR2004
-        return
     near: list[tuple[float, int, int]] = []
     for start in range(0, len(names), ROWS_AT_ONCE):  # all pairs of a long document would not fit into memory
         cosines = vectors[start : start + ROWS_AT_ONCE] @ vectors.T
@@ -164,8 +160,6 @@ def _join_by_vector(
         near += [(-float(cosines[left - start, right]), left, right) for left, right in pairs if left < right]
     # The nearest first. Rounded, because the last bits of a vector must not decide between two pairs.
     for _, left, right in sorted((round(cosine, 5), left, right) for cosine, left, right in near):
-        one, two = groups.members(left), groups.members(right)
-        if one is two:
-            continue
-        if not any(differ(names[here], names[there]) for here in one for there in two):
+        one, two = groups.of(left), groups.of(right)
+        if one is not two and not any(differ(names[here], names[there]) for here in one for there in two):
             groups.join(left, right)

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from drag_graph.distill.plans import PlanSettings
-from drag_graph.distill.teacher_messages import Plan, chat, numbered, question
+from drag_graph.distill.teacher_messages import Plan, by_place, chat, numbered, question
 from drag_graph.model import Evidence, Query, Stage, Triple, sentence_of
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import ScoresReply
@@ -79,16 +79,8 @@ def request(query: Query, texts: Sequence[str], plan: Plan, stage: Stage = "scor
 def read_scores(reply: TeacherReply, size: int) -> tuple[dict[int, float], tuple[str, ...]]:
     """Return the scores by position in the request, in the order of the reply, and the reasons for discarded ones."""
     assert isinstance(reply.payload, ScoresReply)
-    scores: dict[int, float] = {}
-    discarded = list(reply.payload.discarded)
-    for item in reply.payload.scores:
-        if item.index >= size:
-            discarded.append(f"score of statement {item.index}: there are only {size}")
-        elif item.index in scores:
-            discarded.append(f"score of statement {item.index}: it has one already")
-        else:
-            scores[item.index] = item.score
-    return scores, tuple(discarded)
+    scores, discarded = by_place(((item.index, item.score) for item in reply.payload.scores), size, "score of statement")
+    return scores, (*reply.payload.discarded, *discarded)
 
 
 def cosines(query_vector: Vectors, vectors: Vectors) -> list[float]:

@@ -4,6 +4,7 @@
 statements, it asks once more for the missing number and shows the existing ones.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from drag_graph.distill.teacher_messages import Plan, chat, numbered, question
@@ -84,23 +85,25 @@ def read(
     `embed` finds repetitions, in one call for all texts. Distinct statements beyond `number` are dropped; None keeps them all.
     """
     assert isinstance(reply.payload, EvidenceReply)
-    added = []
-    for place, item in enumerate(reply.payload.evidence):
-        added.append(
+    times = Counter(item.text for item in have)
+    evidence = list(have)
+    for item in reply.payload.evidence:
+        text = shortened(item.text)
+        # An exact repetition has an id of its own, so that dropped evidence can be shown.
+        parts = (text, "repeat", str(times[text])) if times[text] else (text,)
+        times[text] += 1
+        evidence.append(
             Evidence(
-                id=content_id(query.namespace, "evidence", query.id, shortened(item.text)),
+                id=content_id(query.namespace, "evidence", query.id, *parts),
                 source_id=query.id,
-                text=shortened(item.text),
+                text=text,
                 framing=item.framing,
-                position=len(have) + place,
+                position=len(evidence),
                 call_ids=(reply.call.id,),
                 created_at=reply.call.created_at,
             )
         )
-    all_ = _with_distinct_ids(query, (*have, *added))
-    if not all_:
-        return ()
-    return _within(mark_repeats(all_, embed([item.text for item in all_])), number)
+    return mark_repeats(evidence, embed([item.text for item in evidence]), number) if evidence else ()
 
 
 def missing(evidence: Sequence[Evidence], number: int, plan: Plan) -> int:
@@ -108,51 +111,32 @@ def missing(evidence: Sequence[Evidence], number: int, plan: Plan) -> int:
     return max(0, number - sum(item.kept for item in evidence)) if plan == "paper" else 0
 
 
-def mark_repeats(evidence: Sequence[Evidence], vectors: Vectors) -> tuple[Evidence, ...]:
-    """Drop repetitions; the reason names the position of the repeated evidence.
+def mark_repeats(evidence: Sequence[Evidence], vectors: Vectors, number: int | None = None) -> tuple[Evidence, ...]:
+    """Drop repetitions, and distinct statements beyond `number`; the reason names the position of the repeated evidence.
 
     Two statements are the same if their normalised texts are equal, or if their `vectors` (unit rows) are near (`NEAR_COSINE`)
     and they do not differ in a number, a negation or an opposite.
     """
     canonical = [" ".join(tokens(canonical_text(item.text))) or canonical_text(item.text) for item in evidence]
     cosines = vectors @ vectors.T
+    kept: list[int] = []
     marked: list[Evidence] = []
     for place, item in enumerate(evidence):
         reason = item.reason
-        for earlier, other in enumerate(marked):
-            if reason:
-                break
-            if not other.kept:
-                continue
+        for earlier in kept if not reason else ():
+            other = evidence[earlier]
             if canonical[earlier] == canonical[place]:
                 reason = f"says the same as evidence {other.position}"
             elif cosines[earlier, place] >= NEAR_COSINE and not statements_differ(other.text, item.text):
                 reason = f"nearly repeats evidence {other.position} (cosine {cosines[earlier, place]:.2f})"
+            if reason:
+                break
+        if not reason and len(kept) == number:
+            reason = f"more than the {number} asked for"
+        if not reason:
+            kept.append(place)
         marked.append(item.model_copy(update={"kept": False, "reason": reason}) if reason else item)
     return tuple(marked)
-
-
-def _with_distinct_ids(query: Query, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Give each exact repetition an id of its own, so that dropped evidence can be shown."""
-    seen: dict[str, int] = {}
-    result = []
-    for item in evidence:
-        times = seen.get(item.text, 0)
-        seen[item.text] = times + 1
-        parts = (item.text, "repeat", str(times)) if times else (item.text,)
-        result.append(item.model_copy(update={"id": content_id(query.namespace, "evidence", query.id, *parts)}))
-    return tuple(result)
-
-
-def _within(evidence: Sequence[Evidence], number: int | None) -> tuple[Evidence, ...]:
-    if number is None:
-        return tuple(evidence)
-    result, kept = [], 0
-    for item in evidence:
-        kept += item.kept
-        over = item.kept and kept > number
-        result.append(item.model_copy(update={"kept": False, "reason": f"more than the {number} asked for"}) if over else item)
-    return tuple(result)
 
 
 def shortened(text: str) -> str:

@@ -5,7 +5,7 @@ The reply goes into `Aggregation.statements`. Without it, the statement of an ed
 
 from collections.abc import Sequence
 
-from drag_graph.distill.teacher_messages import chat
+from drag_graph.distill.teacher_messages import by_place, chat
 from drag_graph.model import Query, SimpleEdge, Triple, sentence_of
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import StatementsReply
@@ -56,15 +56,8 @@ def request(query: Query, edges: Sequence[SimpleEdge], triples: Sequence[Triple]
 def read(reply: TeacherReply, edges: Sequence[SimpleEdge]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the statements by edge id, and the reasons for discarded ones."""
     assert isinstance(reply.payload, StatementsReply)
-    statements: dict[str, str] = {}
-    discarded = list(reply.payload.discarded)
-    for item in reply.payload.statements:
-        if item.pair >= len(edges):
-            discarded.append(f"statement of pair {item.pair}: there are only {len(edges)}")
-        elif edges[item.pair].id in statements:
-            discarded.append(f"statement of pair {item.pair}: it has one already")
-        elif len(item.statement) > LONGEST:
-            discarded.append(f"statement of pair {item.pair}: {len(item.statement)} characters are no summary")
-        else:
-            statements[edges[item.pair].id] = " ".join(item.statement.split())
-    return statements, tuple(discarded)
+    pairs = ((item.pair, " ".join(item.statement.split())) for item in reply.payload.statements)
+    statements, discarded = by_place(pairs, len(edges), "statement of pair")
+    discarded += [f"statement of pair {pair}: it is no summary" for pair, text in statements.items() if len(text) > LONGEST]
+    short = {edges[pair].id: text for pair, text in statements.items() if len(text) <= LONGEST}
+    return short, (*reply.payload.discarded, *discarded)

@@ -43,28 +43,30 @@ class Usage:
 
     def add(self, other: "Usage") -> None:
         """Add the numbers of `other`, without its notes."""
-        self.calls += other.calls
+        self._pay(Spent(other.calls, other.tokens_in, other.tokens_out, other.cost_usd))
         self.cached_calls += other.cached_calls
-        self.cost_usd += other.cost_usd
-        self.tokens_in += other.tokens_in
-        self.tokens_out += other.tokens_out
 
-    def book(self, reply: TeacherReply) -> None:
-        """Count a reply."""
+    def ask(self, teacher: Teacher, request: TeacherRequest) -> TeacherReply:
+        """Ask the teacher, and count its calls, those of a failed exchange too."""
+        try:
+            reply = teacher.ask(request)
+        except DragGraphError as error:
+            if error.spent is not None:
+                self._pay(error.spent)
+            raise
         if reply.cached:
             self.calls += 1
             self.cached_calls += 1
-            return
-        for call in reply.calls[len(reply.calls) - reply.requests :]:
-            self.pay(Spent(1, call.tokens_in, call.tokens_out, call.cost_usd))
+        else:
+            for call in reply.calls[len(reply.calls) - reply.requests :]:
+                self._pay(Spent(1, call.tokens_in, call.tokens_out, call.cost_usd))
+        return reply
 
-    def pay(self, spent: Spent | None) -> None:
-        """Count requests, including those of a failed exchange."""
-        if spent is not None:
-            self.calls += spent.calls
-            self.tokens_in += spent.tokens_in
-            self.tokens_out += spent.tokens_out
-            self.cost_usd += spent.cost_usd
+    def _pay(self, spent: Spent) -> None:
+        self.calls += spent.calls
+        self.tokens_in += spent.tokens_in
+        self.tokens_out += spent.tokens_out
+        self.cost_usd += spent.cost_usd
 
 
 class Distillation:
@@ -266,13 +268,8 @@ class _Asking:
         return {id_: score for place, score in scores.items() for id_ in ids[place]}
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
-        try:
-            with log.timed(request.stage, request.source.id):
-                reply = self._teacher.ask(replace(request, edition=self._edition))
-        except DragGraphError as error:
-            self._usage.pay(error.spent)
-            raise
-        self._usage.book(reply)
+        with log.timed(request.stage, request.source.id):
+            reply = self._usage.ask(self._teacher, replace(request, edition=self._edition))
         self.calls.update((call.id, call) for call in reply.calls)
         return reply
 

@@ -1,12 +1,13 @@
-"""Parts of every prompt to a teacher: chat messages, the question, numbered texts."""
+"""Parts of every prompt to a teacher: chat messages, the question, numbered texts; and the places that a reply refers to."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeVar
 
 from drag_graph.model import Query, labelled
 
 Plan = Literal["lean", "paper"]
+Item = TypeVar("Item")
 Messages = tuple[Mapping[str, str], ...]
 
 _SPACE = re.compile(r"\s+")
@@ -27,3 +28,17 @@ def question(query: Query, *, blind: bool = False) -> str:
 def numbered(texts: Sequence[str]) -> str:
     """Return one line per text, numbered from 0; line breaks inside a text become spaces."""
     return "\n".join(f"{position}. {_SPACE.sub(' ', text).strip()}" for position, text in enumerate(texts))
+
+
+def by_place(items: Iterable[tuple[int, Item]], size: int, kind: str) -> tuple[dict[int, Item], list[str]]:
+    """Return the items of a reply by their place among the `size` of the request, and the reasons for discarded ones."""
+    placed: dict[int, Item] = {}
+    discarded = []
+    for place, item in items:
+        if place >= size:
+            discarded.append(f"{kind} {place}: there are only {size}")
+        elif place in placed:
+            discarded.append(f"{kind} {place}: it has one already")
+        else:
+            placed[place] = item
+    return placed, discarded

@@ -29,7 +29,6 @@ _LEAN_SYSTEM = (
     "no pronouns; confidence 0-1: how directly the statement says it. Reply in JSON: "
     '{"triples": [{"subject": string, "predicate": string, "object": string, "confidence": number, "evidence": [integer]}]}.'
 )
-_LEAN_USER = "{statements}"
 _PAPER_SYSTEM = (
     "Your task is to find the entity pairs in an evidence statement, and how they are related. "
     "Name every pair of entities that the statement relates, in its own words, and describe each relationship with a short "
@@ -86,7 +85,7 @@ def request(query: Query, batch: Sequence[Evidence], plan: Plan = "lean", *, bli
     texts = tuple(item.text for item in batch)
     statements = numbered(texts)
     if plan == "lean":
-        messages = chat(_LEAN_SYSTEM, _LEAN_USER.format(statements=statements))
+        messages = chat(_LEAN_SYSTEM, statements)
     else:
         messages = chat(_PAPER_SYSTEM, _PAPER_USER.format(question=question(query, blind=blind), statements=statements))
     return TeacherRequest(
@@ -131,30 +130,18 @@ def read(reply: TeacherReply, batch: Sequence[Evidence], *, by_people: bool = Fa
 
 def unusable(subject: str, predicate: str, object_: str) -> str:
     """Return the reason why a triple is unusable, or ""."""
-    ends = {"subject": clean(subject), "object": clean(object_)}
-    for name, text in ends.items():
-        if not any(character.isalnum() for character in text):
+    parts = {"subject": (clean(subject), LONGEST_END), "object": (clean(object_), LONGEST_END)}
+    for name, (text, longest) in {**parts, "predicate": (clean(predicate), LONGEST_PREDICATE)}.items():
+        if not any(map(str.isalnum, text)):
             return f"the {name} is empty"
-        if len(text) > LONGEST_END:
-            return f"the {name} has {len(text)} characters, more than {LONGEST_END}"
-    if not any(character.isalnum() for character in predicate):
-        return "the predicate is empty"
-    if len(clean(predicate)) > LONGEST_PREDICATE:
-        return f"the predicate has {len(clean(predicate))} characters, more than {LONGEST_PREDICATE}"
-    return "subject and object are the same" if ends["subject"].casefold() == ends["object"].casefold() else ""
+        if len(text) > longest:
+            return f"the {name} has {len(text)} characters, more than {longest}"
+    return "subject and object are the same" if clean(subject).casefold() == clean(object_).casefold() else ""
 
 
-def _raw(item: TripleItem, evidence_id: str, call_id: str) -> RawTriple:
-    return RawTriple(
-        subject=clean(item.subject),
-        predicate=clean(item.predicate),
-        object=clean(item.object),
-        confidence=item.confidence,
-        evidence_id=evidence_id,
-        call_id=call_id,
-        subject_type=item.subject_type,
-        object_type=item.object_type,
-    )
+def _raw(item: TripleItem | ExtractedTriple, evidence_id: str, call_id: str) -> RawTriple:
+    parts = clean(item.subject), clean(item.predicate), clean(item.object)
+    return RawTriple(*parts, item.confidence, evidence_id, call_id, item.subject_type, item.object_type)
 
 
 def from_patterns(
@@ -176,10 +163,8 @@ def from_patterns(
             problem = unusable(triple.subject, triple.predicate, triple.object)
             if problem:
                 discarded.append(f"{triple.rule} in evidence {item.position}: {problem}")
-                continue
-            ends = (clean(triple.subject), clean(triple.predicate), clean(triple.object))
-            types = triple.subject_type, triple.object_type
-            triples.append(RawTriple(*ends, triple.confidence, item.id, call_id, *types))
+            else:
+                triples.append(_raw(triple, item.id, call_id))
     rows = [[raw.subject, raw.predicate, raw.object, raw.confidence, raw.evidence_id] for raw in triples]
     call = TeacherCall(
         id=call_id,

@@ -16,12 +16,12 @@ from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.documents import document_prompts as prompts
 from drag_graph.documents import file_loaders as loaders
 from drag_graph.documents import passages as splitting
-from drag_graph.errors import DragGraphError, ReplyError, Withheld
+from drag_graph.errors import ReplyError, Withheld
 from drag_graph.graph.edge_text import one_line
 from drag_graph.graph.grounding import TOLERANCE
 from drag_graph.identity import chunk_id, content_id, sha256_of
 from drag_graph.model import Aggregation, Chunk, Document, Evidence, Subgraph, TeacherCall, Triple
-from drag_graph.ports.model_roles import Embedder, Teacher, TeacherReply
+from drag_graph.ports.model_roles import Embedder, Teacher
 from drag_graph.ports.question_gate import LookFor
 from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import Settings
@@ -163,7 +163,8 @@ class DocumentReader:
                 if not chunk:
                     continue
                 try:
-                    reply = self._ask(self._extractor, document, chunk, private[position], usage)
+                    _refuse_private(private[position])
+                    reply = usage.ask(self._extractor, prompts.request(document, chunk))
                 except (ReplyError, Withheld) as error:
                     usage.notes.append(f"Rules read chunk {position}: {error}")
                     by_rules += chunk
@@ -175,19 +176,6 @@ class DocumentReader:
         if rule_based.triples:
             calls.append(call)
         return extraction + rule_based, list({item.id: item for item in calls}.values())
-
-    @staticmethod
-    def _ask(extractor: Teacher, document: Document, chunk: Sequence[Evidence], private: str, usage: Usage) -> TeacherReply:
-        """Return the model's reply about passages. Raises Withheld if they contain something of the type `private`."""
-        if private:
-            raise Withheld(f"It contains a private detail of type {private}.")
-        try:
-            reply = extractor.ask(prompts.request(document, chunk))
-        except DragGraphError as error:
-            usage.pay(error.spent)
-            raise
-        usage.book(reply)
-        return reply
 
     def _private(self, passages: Passages) -> Sequence[str]:
         texts = [chunk.text for chunk in passages.chunks]
@@ -201,6 +189,11 @@ class DocumentReader:
             rows = self._embedder.embed([item.text for item in page])
             vectors.update((item.id, row) for item, row in zip(page, rows, strict=True))
         return vectors
+
+
+def _refuse_private(kind: str) -> None:
+    if kind:
+        raise Withheld(f"It contains a private detail of type {kind}.")
 
 
 def _ranked(triples: Sequence[Triple], evidence: Sequence[Evidence]) -> tuple[Triple, ...]:

@@ -8,7 +8,6 @@ import json
 import logging
 import sqlite3
 import threading
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,19 +23,12 @@ from drag_graph.model import TeacherCall
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import Reply
 
-LOOKED_AT = 600
-"""Number of last exchanges used for the lengths of calls."""
 FACTS = "request_sha256, response_sha256, tokens_in, tokens_out, cost_usd, latency_ms, created_at"
 NAMES = FACTS.split(", ")
 _QUARANTINE = """
 SELECT source_id, stage, model, error, raw, created_at FROM exchanges JOIN asked ON asked.exchange_id = exchanges.id
 LEFT JOIN calls ON calls.exchange_id = exchanges.id AND n = (SELECT max(n) FROM calls WHERE exchange_id = exchanges.id)
 WHERE error IS NOT NULL AND (?1 = '' OR source_id = ?1) ORDER BY exchanges.id
-"""
-_LENGTHS = """
-SELECT prompt_version, sum(tokens_in), sum(tokens_out) FROM calls JOIN (
-    SELECT id, prompt_version FROM exchanges WHERE model = ? AND reply IS NOT NULL ORDER BY id DESC LIMIT ?
-) AS last ON exchange_id = last.id GROUP BY last.id
 """
 
 
@@ -188,14 +180,6 @@ class Tape:
         with self._database.reading() as rows:
             row = rows.execute("SELECT sent FROM calls WHERE request_sha256 = ? LIMIT 1", (request_sha256,)).fetchone()
             return json.loads(row[0]) if row else None
-
-    def lengths(self, model: str) -> dict[str, list[tuple[int, int]]]:
-        """Return (tokens in, tokens out) of the model's last exchanges, by prompt version."""
-        lengths: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        with self._database.reading() as rows:
-            for version, tokens_in, tokens_out in rows.execute(_LENGTHS, (model, LOOKED_AT)):
-                lengths[version].append((tokens_in, tokens_out))
-        return dict(lengths)
 
     def _exchange(
         self, rows: sqlite3.Connection, model: str, request: TeacherRequest

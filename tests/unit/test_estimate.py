@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.distill.cost_estimate import ENOUGH, HIGH, LOW, EstimateBasis, Pricing, estimate
+from drag_graph.distill.cost_estimate import HIGH, LOW, EstimateBasis, Pricing, estimate
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
@@ -78,8 +78,7 @@ def recorded(tmp_path):
                     distillation.distill(make_query(text), Usage())
                 except ModelAccessDenied:
                     assert faults
-        tape = Ledger(tmp_path / "x.ledger").tape
-        return EstimateBasis(LexicalEmbedder(), tape=tape, lengths=tape.lengths("scripted"))
+        return EstimateBasis(LexicalEmbedder(), tape=Ledger(tmp_path / "x.ledger").tape)
 
     return record
 
@@ -137,23 +136,6 @@ class _Named:
 
     def __init__(self, fingerprint="scripted"):
         self.name = self.fingerprint = fingerprint
-
-
-def test_lengths_come_from_the_tape_where_it_has_enough(recorded):
-    texts = [f"Why is thing number {n} so?" for n in range(ENOUGH)]
-    few = of("Who was it?", known=recorded(*texts[:2]), teacher="scripted")
-    assert "assumed" in few["how"]
-    enough = of("Who was it?", known=recorded(*texts), teacher="scripted")
-    assert f"evidence from {ENOUGH} recorded calls" in enough["how"]
-    lengths = recorded(*texts).lengths
-    assert enough["tokens_out"] == sum(round(sum(out for _, out in pairs) / len(pairs)) for pairs in lengths.values())
-    assert enough["price_usd_low"] <= enough["price_usd"] <= enough["price_usd_high"]
-
-
-def test_lengths_of_other_models_are_left_out(recorded):
-    tape = recorded("Why?").tape
-    assert tape.lengths("other") == {}
-    assert len(tape.lengths("scripted")) == 3
 
 
 def test_what_a_run_would_not_ask_again_counts_as_free():
