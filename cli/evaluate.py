@@ -42,12 +42,12 @@ Modes = Annotated[
     str,
     typer.Option(
         "--modes",
-        help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine, lightrag, teacher.",
+        help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine, teacher.",
         rich_help_panel=PANEL,
     ),
 ]
 Documents = Annotated[
-    Path | None, typer.Option("--documents", help="File or folder for bm25, cosine and lightrag.", rich_help_panel=PANEL)
+    Path | None, typer.Option("--documents", help="File or folder for bm25 and cosine.", rich_help_panel=PANEL)
 ]
 Split = Annotated[
     Literal["all", "development", "test"],

@@ -111,7 +111,7 @@ class EvaluationGroup(ResourceUser):
 
         `task` is the name of a public set or a file of questions with answers; `data` is a folder with TASK.jsonl. Questions
         that are not stored are distilled first, by the teacher or from the rows' own evidence under the key `evidence`. The
-        modes bm25, cosine and lightrag search `documents`. The outcome goes to `folder`; the same call resumes it.
+        modes bm25 and cosine search `documents`. The outcome goes to `folder`; the same call resumes it.
         """
         plan = EvaluationPlan(task, check_modes(modes), data, evidence, split, limit, documents, folder)
         return _start(self._resources.changed(settings), plan, on_progress, wait=wait)

@@ -1,12 +1,11 @@
 """The work of one evaluation: read a task, distill what is missing, and ask in every mode."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from drag_graph.ask.asker import Asker
 from drag_graph.compose.session import Session
@@ -23,7 +22,6 @@ from drag_graph.evaluation.evaluation_run import (
     shuffled_subgraphs,
 )
 from drag_graph.evaluation.intervals import SEED
-from drag_graph.evaluation.lightrag import LightRag, teacher_server
 from drag_graph.evaluation.tasks import Split, TaskItem, admitted, read_task
 from drag_graph.files import write_lines
 from drag_graph.graph.paging import iter_sources, settings_hashes
@@ -97,18 +95,15 @@ class EvaluationWork:
         folder = plan.folder or FOLDERS / f"{Path(plan.task).stem}-{sha256_of(about)[:10]}"
         other_lines = self._other_lines(items, passages)  # before anything is distilled, because it checks the modes
         notes = {"left_out": task.left_out, "versions": versions(), "location": session.store.location}
-        with self._lightrag(folder) as rag:
-            if rag is not None:
-                other_lines["lightrag"], notes["lightrag"] = rag.lines_of, rag.usage
-            notes["distilled"] = self._distill(items, folder)
-            if self._settings.shared_lines:
-                session.linker().run()
-            about |= {"knowledge": self._knowledge(items)}
-            own_lines = own_subgraphs(session.store.read)
-            page = PAGE if self._settings.student == "nearest" else 1
-            asker = partial(self._asker, student, frozenset(other_lines))
-            evaluation = Evaluation(folder, items, plan.modes, asker, own_lines, other_lines, about, notes, page)
-            return folder, evaluation.run(self._counted("answers", len(items) * len(plan.modes)))
+        notes["distilled"] = self._distill(items, folder)
+        if self._settings.shared_lines:
+            session.linker().run()
+        about |= {"knowledge": self._knowledge(items)}
+        own_lines = own_subgraphs(session.store.read)
+        page = PAGE if self._settings.student == "nearest" else 1
+        asker = partial(self._asker, student, frozenset(other_lines))
+        evaluation = Evaluation(folder, items, plan.modes, asker, own_lines, other_lines, about, notes, page)
+        return folder, evaluation.run(self._counted("answers", len(items) * len(plan.modes)))
 
     def _counted(self, stage: str, total: int) -> Callable[[int], None]:
         """Return a function that adds to the number of finished items and reports it."""
@@ -130,47 +125,28 @@ class EvaluationWork:
     def _other_lines(self, items: Sequence[TaskItem], passages: Sequence[str]) -> dict[EvaluationMode, LinesOf]:
         """Return the lines of the modes that do not show an item's own subgraph. Raises ConfigurationError."""
         modes, store = self._plan.modes, self._session.store
-        for mode in ("teacher", "lightrag"):
-            if mode in modes:
-                self._check_teacher(mode)
-        searching = [mode for mode in modes if mode in get_args(baselines.Baseline)]
-        if searching and not passages:
-            raise ConfigurationError(
-                f"The mode {searching[0]} needs documents.", hint="Name a file or folder with --documents."
-            )
+        if "teacher" in modes:
+            self._check_teacher()
+        searches = [name for name in get_args(baselines.Baseline) if name in modes]
+        if searches and not passages:
+            raise ConfigurationError(f"The mode {searches[0]} needs documents.", hint="Name a file or folder with --documents.")
         lines: dict[EvaluationMode, LinesOf] = {}
         if "shuffled" in modes:
             lines["shuffled"] = shuffled_subgraphs(items, store.read)
         if "rotated" in modes:
             lines["rotated"] = own_subgraphs(store.read)
-        searches: list[Literal["bm25", "cosine"]] = [name for name in ("bm25", "cosine") if name in modes]
+        number = self._settings.max_lines or baselines.PASSAGES
         for name in searches:
-            lines[name] = baselines.passage_lines(name, passages, self._number_of_passages, self._session.embedder)
+            lines[name] = baselines.passage_lines(name, passages, number, self._session.embedder)
         return lines
 
-    @property
-    def _number_of_passages(self) -> int:
-        return self._settings.max_lines or baselines.PASSAGES
-
-    @contextmanager
-    def _lightrag(self, folder: Path) -> Iterator[LightRag | None]:
-        """Open LightRAG with its index in the folder, if one of the modes needs it."""
-        if "lightrag" not in self._plan.modes or self._plan.documents is None:
-            yield None
-            return
-        texts = baselines.read_documents(self._plan.documents.expanduser())
-        server = teacher_server(self._settings, self._session.outgoing_check)
-        rag = LightRag(folder / "lightrag", texts, server, self._session.embedder, self._number_of_passages)
-        with closing(rag):
-            yield rag
-
-    def _check_teacher(self, mode: str) -> None:
+    def _check_teacher(self) -> None:
         teacher = self._settings.teacher
         if not teacher or teacher.startswith(("tape:", "curated:")):
             reason = f"{teacher} does not answer questions" if teacher else "no teacher is set"
-            raise ConfigurationError(f"The mode {mode} needs a teacher: {reason}.", hint="Choose a model with --teacher.")
+            raise ConfigurationError(f"The mode teacher needs a teacher: {reason}.", hint="Choose a model with --teacher.")
         if self._settings.budget_usd is not None:
-            message = f"--budget-usd does not cover the teacher's answers in the mode {mode}."
+            message = "--budget-usd does not cover the teacher's answers in the mode teacher."
             raise ConfigurationError(message, hint="Evaluate that mode separately, without --budget-usd.")
 
     def _distill(self, items: Sequence[TaskItem], folder: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import Evidence, Query, Subgraph, TeacherCall
 from drag_graph.ports.model_roles import Embedder
 
-Baseline = Literal["bm25", "cosine", "lightrag"]
+Baseline = Literal["bm25", "cosine"]
 PASSAGE_WORDS = 120
 PASSAGES = 10
 """Passages shown if `max_lines` is not set."""
@@ -36,13 +36,6 @@ def read_passages(place: Path) -> list[str]:
     if not passages:
         raise InputError(f"{place} has no document.", hint="Pass a .txt, .md or .jsonl file, or a folder of them.")
     return list(dict.fromkeys(passages))
-
-
-def read_documents(place: Path) -> list[str]:
-    """Return the same texts uncut: whole .txt and .md files, and rows of .jsonl files."""
-    texts = [(path, list(_texts(path))) for path in _files(place)]
-    documents = [text for path, parts in texts for text in (parts if path.suffix == ".jsonl" else ["\n\n".join(parts)])]
-    return list(dict.fromkeys(text for text in documents if text.strip()))
 
 
 def _files(place: Path) -> list[Path]:
@@ -103,7 +96,7 @@ def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
     return find
 
 
-def passage_lines(baseline: Literal["bm25", "cosine"], passages: Sequence[str], number: int, embedder: Embedder) -> LinesOf:
+def passage_lines(baseline: Baseline, passages: Sequence[str], number: int, embedder: Embedder) -> LinesOf:
     """Show each item the `number` best passages for its question. Raises MissingExtra."""
     find = by_bm25(passages, number) if baseline == "bm25" else by_cosine(passages, embedder, number)
     return lambda items: [[subgraph_of(item.query, find(item.query.text), baseline)] for item in items]

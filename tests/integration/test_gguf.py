@@ -1,10 +1,8 @@
 """A student that is a GGUF file: llama.cpp in this process, with a model of a few kilobytes that the test makes."""
 
-import asyncio
 import math
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -12,9 +10,7 @@ import pytest
 from tiny_gguf import write_tiny_gguf
 
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
-from drag_graph.evaluation import lightrag
 from drag_graph.models import gguf_runtime as gguf
-from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.gguf_runtime import GgufModel, LlamaServer, chat_server, has_chat_template, recorded_name
 from drag_graph.models.model_choice import make_student
 from drag_graph.models.students.causal_student import CausalStudent
@@ -180,14 +176,3 @@ with LadybugStore(Path({str(tmp_path / "graph.lbug")!r})) as store:
 def test_a_teacher_is_recorded_under_the_files_name_and_hash(plain):
     assert recorded_name(str(plain)).startswith("gguf:plain.gguf#")
     assert chat_server(str(plain), timeout=5).base_url == f"{LlamaServer.of(plain).address}/v1"
-
-
-def test_a_rival_asks_a_teacher_whose_place_the_student_has_taken(plain, instruct, tmp_path, monkeypatch):
-    monkeypatch.setattr(lightrag, "find_spec", lambda _name: True)
-    monkeypatch.setattr(lightrag, "MAX_TOKENS", 4)
-    teacher = lightrag.teacher_server(load_settings({"teacher": f"gguf:{instruct}"}))
-    with closing(lightrag.LightRag(tmp_path, [], teacher, LexicalEmbedder(), 10)) as rag:
-        for _ in range(2):
-            asyncio.run(rag._complete([{"role": "user", "content": "What boils?"}]))
-            LlamaServer.of(plain)
-        assert rag.usage["indexing"]["calls"] == 2

@@ -23,7 +23,7 @@ ALIASES = {
     "rivals": "evaluation",
     "serve": "service",
 }
-NOT_INSTALLED = {"lightrag": "lightrag-hku", "lm_eval": "lm-eval"}
+NOT_INSTALLED = {"lm_eval": "lm-eval"}
 """Distributions of modules that the tests do without."""
 
 

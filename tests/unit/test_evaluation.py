@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph import log
-from drag_graph.errors import InputError, MalformedReply, MissingExtra
-from drag_graph.evaluation import baselines, lightrag
+from drag_graph.errors import InputError, MalformedReply
+from drag_graph.evaluation import baselines
 from drag_graph.evaluation import plots as pictures
 from drag_graph.evaluation.environment import file_hash
 from drag_graph.evaluation.evaluation_run import shuffled_subgraphs
@@ -426,17 +426,3 @@ def test_a_models_file_is_read_again_only_where_it_changed(tmp_path, monkeypatch
     path.write_bytes(b"another")
     assert file_hash(f"gguf:{path}") == hashlib.sha256(b"another").hexdigest() != first
     assert file_hash("nearest") == ""
-
-
-def test_without_its_package_a_rival_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(lightrag, "find_spec", lambda _name: None)
-    with pytest.raises(MissingExtra, match="lightrag-hku") as caught:
-        lightrag.LightRag(tmp_path, ["Water boils."], lambda: Server("scripted"), LexicalEmbedder(), 10)
-    assert "drag-graph[evaluation]" in caught.value.hint
-
-
-def test_documents_are_read_whole(tmp_path):
-    (tmp_path / "a.txt").write_text("One.\n\nTwo.")
-    (tmp_path / "b.jsonl").write_text('{"text": "Three."}\n{"text": "Four."}\n')
-    (tmp_path / "c.md").write_text(" ")
-    assert baselines.read_documents(tmp_path) == ["One.\n\nTwo.", "Three.", "Four."]
