@@ -25,7 +25,6 @@ from drag_graph.files import write_lines
 from drag_graph.identity import sha256_of
 from drag_graph.inputs import make_query
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
-from drag_graph.models.model_server import Server
 from drag_graph.models.students.option_scoring import option_scores, softmax
 
 ROWS = [
