@@ -17,11 +17,12 @@ from unittest import mock
 
 from edges_corpora import CORPORA, Question, documents, drawn, made
 
+from drag_graph.app.resources import Resources
 from drag_graph.ask import find_lines as find
 from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.adjacent_passages import adjacent_lines
 from drag_graph.ask.context_lines import Candidate, content_words, select_lines
-from drag_graph.compose.session import Session, open_session
+from drag_graph.compose.session import Session
 from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.inputs import make_query
 
@@ -98,7 +99,7 @@ def main() -> None:
         asked = [one for one in drawn(args.data, [corpus], args.questions, args.half) if _wanted(one)]
         asked = [one for one in asked if one.answer.strip().lower().rstrip(".") not in ("yes", "no")]
         store = made(args.folder, corpus, documents(args.data, corpus), args.embedder)
-        with open_session(store, create=False, read_only=True) as session:
+        with Resources(store).reading() as session:
             first: list[Shown] = []
             for name, way in WAYS.items():
                 every = [shown(one, way(session, one)) for one in asked]

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from edges_corpora import documents, drawn, made, rows
 
+from drag_graph.app.resources import Resources
 from drag_graph.ask import find_lines as find
 from drag_graph.ask.context_lines import content_words
-from drag_graph.compose.session import Session, open_session
+from drag_graph.compose.session import Session
 from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.inputs import make_query
 
@@ -39,7 +40,7 @@ def main() -> None:
         asked[f"not its own: {one.corpus}"].append((one.text, one.answer))
     print("| questions | n | no line | with communities | fewer than 4 lines | with | words found, % | with | difference |")
     print("|---|---|---|---|---|---|---|---|---|")
-    with open_session(store, create=False, read_only=True) as session:
+    with Resources(store).reading() as session:
         for name, every in asked.items():
             some = every[: args.questions]
             ways = [[_found(session, question, answer, few) for question, answer in some] for few in (0, find.ENOUGH)]

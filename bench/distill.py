@@ -136,12 +136,11 @@ class Ours:
     """Our side: one open session, which has distilled one question already when the first measurement begins."""
 
     def __init__(self, settings: Any, options: argparse.Namespace) -> None:
-        from drag_graph.compose.model_factories import make_embedder
-        from drag_graph.compose.session import Session
-        from drag_graph.compose.store_opening import open_store
+        from drag_graph.app.resources import Resources
 
-        self._embedder = Counted(make_embedder(settings))
-        self._session = Session(settings, open_store(settings), self._embedder)
+        self._opened = contextlib.ExitStack()
+        self._session = self._opened.enter_context(Resources(settings).writing())
+        self._embedder = self._session.embedder = Counted(self._session.embedder)
         self._settings, self._options, self._used = settings, options, 0
         self.run(1)
 
@@ -151,7 +150,7 @@ class Ours:
     def __exit__(self, *exc: object) -> None:
         if self._options.store:
             _erase(self._session.store, questions(self._options.questions, self._used, self._settings.namespace))
-        self._session.__exit__(*exc)
+        self._opened.close()
 
     def run(self, number: int) -> dict[str, float]:
         """Distill `number` questions that are new: seconds, and processor seconds of this process and of embedding."""
@@ -461,7 +460,7 @@ def _evidence_of(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]
 
 
 def _asked(plan: str, statements: list[str], options: argparse.Namespace) -> dict[str, float]:
-    from drag_graph.compose.session import open_session
+    from drag_graph.app.resources import Resources
     from drag_graph.testing.server import ScriptedServer
 
     chosen = random.Random(5)
@@ -475,7 +474,7 @@ def _asked(plan: str, statements: list[str], options: argparse.Namespace) -> dic
     with ScriptedServer() as server, tempfile.TemporaryDirectory() as folder:
         server.always("evidence", evidence)
         settings = settings_for(server.url, folder, options, workers=2, embedder="lexical", plan=plan)
-        with open_session(settings) as session:
+        with Resources(settings).writing() as session:
             report = session.distiller().run(questions(options.questions, number, settings.namespace))
         assert report.totals()["complete"] == number, report.stopped
         prompts, asked = dict.fromkeys(STAGES, 0), set[str]()

@@ -24,10 +24,11 @@ from pathlib import Path
 import numpy as np
 from edges_corpora import CORPORA, SEED, Question, Setup, drawn, facts, made, recall, setup
 
+from drag_graph.app.resources import Resources
 from drag_graph.ask.answers import plain_answer
 from drag_graph.ask.find_lines import Finder
 from drag_graph.compose.model_factories import make_embedder
-from drag_graph.compose.session import Session, open_session
+from drag_graph.compose.session import Session
 from drag_graph.compose.site_setup import make_cloud
 from drag_graph.compose.store_opening import open_store
 from drag_graph.errors import ReplyError
@@ -77,7 +78,7 @@ class Bench:
 
     @cached_property
     def whole(self) -> Session:
-        return self.opened.enter_context(open_session(self.of(self.central), create=False, read_only=True))
+        return self.opened.enter_context(Resources(self.of(self.central)).reading())
 
     def of(self, store: Settings) -> Settings:
         return store.model_copy(update=self.asking)
@@ -92,7 +93,7 @@ class Bench:
             settings = self.of(settings).model_copy(
                 update={"asked_edges": asked_edges, "asked_summaries": summaries, "student": student}
             )
-            session = opened.enter_context(open_session(settings))
+            session = opened.enter_context(Resources(settings).writing())
             tokens = {name: StoredSites(session.store).add(name) for name in (*self.edges, "asks")}
             address = opened.enter_context(served(make_cloud(session), ServiceAddress("127.0.0.1", 0), Path(place, "operator")))
             stop = threading.Event()
@@ -116,7 +117,7 @@ class Bench:
     def asking_at(self, settings: Settings) -> Iterator[Callable[[Question], tuple[str, float]]]:
         """Lend what answers as an edge does: its best answer, and how far the answers agree; -1 where it is not sure anyway."""
         chosen = self.of(settings).model_copy(update={"student": self.args.student})
-        with open_session(chosen, create=False, read_only=True) as session:
+        with Resources(chosen).reading() as session:
             asker = session.asker(unkept="a measurement")
 
             def local(one: Question) -> tuple[str, float]:
@@ -216,7 +217,7 @@ def _systems(bench: Bench) -> Systems:
         "chunks by BM25": _texts(by_bm25(list(chunks), SHOWN), chunks),
     }
     for name, settings in bench.edges.items():
-        session = bench.opened.enter_context(open_session(bench.of(settings), create=False, read_only=True))
+        session = bench.opened.enter_context(Resources(bench.of(settings)).reading())
         found[f"one edge ({name})"] = _finding(Finder(session.settings, session.store, bench.embedder))
     return found
 

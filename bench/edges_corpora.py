@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from drag_graph.app.resources import Resources
 from drag_graph.compose.community_setup import make_communities
 from drag_graph.compose.document_setup import make_ingester
-from drag_graph.compose.session import open_session
 from drag_graph.documents.document_files import files_in
 from drag_graph.settings import Settings, load_settings
 
@@ -122,7 +122,7 @@ def made(folder: Path, name: str, texts: Mapping[str, str], embedder: str) -> Se
         (library / f"{id_}.txt").write_text(text, encoding="utf-8")
     facts: dict[str, float] = {"documents": len(texts), "bytes": sum(len(text.encode()) for text in texts.values())}
     began = time.process_time()
-    with open_session(settings, role="extractor") as session:
+    with Resources(settings).writing(role="extractor") as session:
         totals = make_ingester(session, name).run(files_in([library])).totals()
         assert totals["added"] + totals["unchanged"] == len(texts), totals
         facts |= {"evidence": totals["evidence"], "triples": totals["triples"], "ingest_s": _since(began)}
@@ -130,7 +130,7 @@ def made(folder: Path, name: str, texts: Mapping[str, str], embedder: str) -> Se
         session.linker().run()
         facts["link_s"] = _since(began)
     began = time.process_time()
-    with open_session(settings, role="summariser") as session:
+    with Resources(settings).writing(role="summariser") as session:
         report = make_communities(session).run()
         facts |= {"communities": report.totals()["communities"], "communities_s": _since(began)}
     done.write_text(json.dumps(facts), encoding="utf-8")

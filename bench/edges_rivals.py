@@ -25,10 +25,10 @@ import httpx
 import numpy as np
 from edges_corpora import Question, documents, questions, recall
 
+from drag_graph.app.resources import Resources
 from drag_graph.ask.answers import plain_answer
 from drag_graph.compose.document_setup import make_ingester
 from drag_graph.compose.model_factories import make_embedder
-from drag_graph.compose.session import open_session
 from drag_graph.documents.document_files import files_in
 from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.evaluation.metrics import token_f1
@@ -212,7 +212,7 @@ class Ours:
         library.mkdir()
         for name, text in texts.items():
             (library / f"{name}.txt").write_text(text, encoding="utf-8")
-        with open_session(self.settings, role="extractor") as session:
+        with Resources(self.settings).writing(role="extractor") as session:
             totals = make_ingester(session, "rivals").run(files_in([library])).totals()
             session.linker().run()
         self.model.spent.update(
@@ -221,7 +221,7 @@ class Ours:
 
     async def find(self, text: str) -> tuple[list[str], str]:
         lines = self._asked(text, "nearest").lines
-        with open_session(self.settings, create=False, read_only=True) as session:
+        with Resources(self.settings).reading() as session:
             stored = session.store.read(list(dict.fromkeys(line.source_id for line in lines)))
         named = {graph.source_id: Path(graph.document.name).stem for graph in stored if graph.document}
         return list(dict.fromkeys(named[line.source_id] for line in lines)), "\n".join(line.text for line in lines)
@@ -231,7 +231,7 @@ class Ours:
 
     def _asked(self, text: str, student: str) -> Answer:
         settings = self.settings.model_copy(update={"student": student})
-        with open_session(settings, create=False, read_only=True) as session:
+        with Resources(settings).reading() as session:
             return session.asker(unkept="a measurement").ask(make_query(text)).answer
 
 

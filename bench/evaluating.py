@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
-from drag_graph.compose.session import Session, open_session
+from drag_graph.app.resources import Resources
+from drag_graph.compose.session import Session
 from drag_graph.evaluation.evaluation_run import Evaluation, own_subgraphs
 from drag_graph.evaluation.tasks import TaskItem, read_task
 from drag_graph.files import write_lines
@@ -82,7 +83,7 @@ def main() -> None:
     items = items_of(given.data, given.rows)
     with tempfile.TemporaryDirectory() as place:
         settings = load_settings({"store": str(Path(place) / "graph.lbug"), "embedder": "minilm", "student": "nearest"})
-        with open_session(settings) as session:
+        with Resources(settings).writing() as session:
             distill(session, items, Path(place))
             asking = Recording(make_embedder(settings))
             student = NearestStudent(cast("Embedder", asking))

@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from drag_graph.app.resources import Resources
 from drag_graph.ask import retrieval as retrieve
-from drag_graph.compose.session import Session, open_session
+from drag_graph.compose.session import Session
 from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.evaluation.tasks import TaskItem, read_task
 from drag_graph.files import write_lines
@@ -45,7 +46,7 @@ def linked(stored: Sequence[TaskItem], embedder: str, student: str = "nearest") 
         path = Path(place) / "evidence.jsonl"
         write_lines(path, (json.dumps(item.curated()) for item in stored))
         flags = {"store": str(Path(place) / "graph.lbug"), "embedder": embedder, "student": student}
-        with open_session(load_settings(flags)) as session:
+        with Resources(load_settings(flags)).writing() as session:
             lines = (InputLine(number, item.query) for number, item in enumerate(stored, start=1))
             report = session.distiller("found lines", teacher=CuratedTeacher(path)).run(lines)
             if report.stopped:

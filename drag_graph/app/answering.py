@@ -128,7 +128,7 @@ class Answering(ResourceUser):
                 report = asking.ask_all(lines, source, count)
                 return GivenAnswers(report, asking.not_distilled, self._tracing(resources))
 
-        return RunHandle(run, wait=wait)
+        return RunHandle(run, resources, wait=wait)
 
     def answers(self, query_id: str | None = None, *, limit: int = 50) -> AnswerList:
         """List stored answers, of one query if an id is given, newest first. `limit` is at least 1."""

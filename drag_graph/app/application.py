@@ -1,6 +1,8 @@
 """`DragGraph`: the one object that can do everything the command line can (docs/design.md, section 13)."""
 
+import _thread
 import os
+import threading
 import weakref
 from functools import cached_property
 from types import TracebackType
@@ -42,7 +44,7 @@ class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
     def _start(self, resources: Resources) -> None:
         self._resources = resources
         resources.hold()
-        self._close = weakref.finalize(self, resources.close)
+        self._finalizer = weakref.finalize(self, _close_later, resources)
 
     @property
     def settings(self) -> Settings:
@@ -62,8 +64,12 @@ class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
         return other
 
     def close(self) -> None:
-        """Close the store and the models; closing twice does nothing. A later call opens them again."""
-        self._close()
+        """Close the store and the models, or let the calls and runs that are under way close them at their end.
+
+        Closing twice does nothing. Further calls raise ConfigurationError.
+        """
+        if self._finalizer.detach():
+            self._resources.close()
 
     def __enter__(self) -> Self:
         return self
@@ -110,3 +116,11 @@ class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
     def cloud(self) -> CloudGroup:
         """This store as a cloud, and its sites."""
         return CloudGroup(self._resources)
+
+
+def _close_later(resources: Resources) -> None:
+    """Close in another thread: the garbage collector calls this in any thread, which may hold any lock."""
+    if threading.main_thread().is_alive():
+        _thread.start_new_thread(resources.close, ())
+    else:  # the process is ending
+        resources.close()

@@ -4,11 +4,12 @@ import asyncio
 import contextvars
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial, wraps
+from itertools import islice
 from types import FunctionType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_origin
 
 from drag_graph.app.application import DragGraph
 from drag_graph.app.resource_user import ResourceUser
@@ -16,6 +17,8 @@ from drag_graph.settings import Settings
 
 THREADS = 32
 """Calls that are made at the same time."""
+ITEMS_AT_ONCE = 100
+"""Items of an iterator that are read in one call."""
 NOT_DERIVED = frozenset({"close", "in_namespace", "settings"})
 
 
@@ -39,7 +42,9 @@ def _derived(kind: type) -> dict[str, Any]:
         if name.startswith("_") or name in NOT_DERIVED:
             continue
         if isinstance(member, FunctionType):
-            members[name] = _coroutine(name, member)
+            # A context manager is annotated as an iterator, too.
+            is_stream = get_origin(member.__annotations__.get("return")) is Iterator and not hasattr(member, "__wrapped__")
+            members[name] = (_stream if is_stream else _coroutine)(name, member)
         elif isinstance(member, cached_property) and issubclass(group := member.func.__annotations__["return"], ResourceUser):
             members[name] = _group(name, group)
     return members
@@ -51,6 +56,17 @@ def _coroutine(name: str, method: FunctionType) -> Callable[..., Any]:
         return await self._call(getattr(self._target, name), *args, **values)
 
     return call
+
+
+def _stream(name: str, method: FunctionType) -> Callable[..., Any]:
+    @wraps(method)
+    async def iterate(self: _InThreads, *args: Any, **values: Any) -> AsyncIterator[Any]:
+        items = await self._call(getattr(self._target, name), *args, **values)
+        while page := await self._call(lambda: list(islice(items, ITEMS_AT_ONCE))):
+            for item in page:
+                yield item
+
+    return iterate
 
 
 def _group(name: str, kind: type[ResourceUser]) -> property:
@@ -70,8 +86,10 @@ class _AsyncMethods(_InThreads):
 class AsyncDragGraph(_AsyncMethods):
     """`DragGraph` whose methods are coroutines: `await graph.ask(...)`, `await graph.store.verify()`.
 
-    Arguments and results are those of `DragGraph`. A call runs in a thread, so the event loop goes on meanwhile; cancelling the
-    coroutine does not stop it. Use it as an asynchronous context manager, or await `close`.
+    Arguments and results are those of `DragGraph`, but iterators are asynchronous: `async for line in graph.export()`. A call
+    runs in a thread, so the event loop goes on meanwhile; cancelling the coroutine does not stop it. With `wait=False`, `await`
+    the handle of a run for its report. To a type checker, the derived methods are `Any`. Use it as an asynchronous context
+    manager, or await `close`.
     """
 
     def __init__(self, store: str | os.PathLike[str] | None = None, *, settings: Settings | None = None, **values: Any) -> None:

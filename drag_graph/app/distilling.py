@@ -18,7 +18,7 @@ from drag_graph.distill.cost_estimate import estimate
 from drag_graph.errors import ConfigurationError
 from drag_graph.jobs.run_report import RunReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
-from drag_graph.jobs.stale_queries import Due, due, lines
+from drag_graph.jobs.stale_queries import Due, due, stale_lines
 from drag_graph.ledger import Ledger
 from drag_graph.ports.graph_store import GraphStore, Staleness
 from drag_graph.ports.run_journal import STATUSES, QueryResult, Status
@@ -83,9 +83,9 @@ class Distilling(ResourceUser):
         """
         resources = self._resources.changed(settings)
         _check_mode(resources.settings, batch=batch, leave=leave, replace=replace, add=add)
-        check_teacher(resources.settings)
         questions = as_questions(questions)
         question_stream = question_lines(questions, resources.settings)
+        check_teacher(resources.settings)
         source, total = source_of(questions), _number_of(questions)
 
         def run(interruption: Interruption) -> RunReport:
@@ -98,14 +98,15 @@ class Distilling(ResourceUser):
                 distiller = session.distiller(source, replace="add" if add else "always" if replace else False, **options)
                 return _kept(session, distiller.run(question_stream, meter.count))
 
-        return RunHandle(run, wait=wait)
+        return RunHandle(run, resources, wait=wait)
 
     def estimate_distill(
         self, questions: Questions, *, retry_quarantined: bool = False, batch: bool = False, **settings: Any
     ) -> Estimate:
         """Return the calls, tokens and price that `distill` would take. Needs neither a teacher nor the `privacy` extra."""
         resources = self._resources.changed(settings)
-        return _estimate(resources.settings, question_lines(questions, resources.settings), retry_quarantined, batch)
+        lines = question_lines(as_questions(questions), resources.settings)
+        return _estimate(resources.settings, lines, retry_quarantined, batch)
 
     def refresh(
         self,
@@ -129,11 +130,11 @@ class Distilling(ResourceUser):
         def run(interruption: Interruption) -> RunReport:
             with resources.writing(create=False) as session:
                 meter = ProgressMeter(sum(1 for _ in _due(session.store, reasons, limit)), on_progress)
-                stale = lines(session.store, _due(session.store, reasons, limit))
+                stale = stale_lines(session.store, _due(session.store, reasons, limit))
                 refresher = session.refresher(reasons, retry_quarantined=retry_quarantined, interruption=interruption)
                 return _kept(session, refresher.run(stale, meter.count))
 
-        return RunHandle(run, wait=wait)
+        return RunHandle(run, resources, wait=wait)
 
     def estimate_refresh(
         self, *, expired: bool = False, failed: bool = False, limit: int | None = None, **settings: Any
@@ -142,7 +143,7 @@ class Distilling(ResourceUser):
         resources, reasons = self._resources.changed(settings), _reasons(expired=expired, failed=failed)
         with resources.store() as store:
             stale = tuple(_due(store, reasons, limit))
-            return RefreshEstimate(_estimate(resources.settings, lines(store, stale)).document, stale)
+            return RefreshEstimate(_estimate(resources.settings, stale_lines(store, stale)).document, stale)
 
 
 @dataclass(frozen=True)
@@ -165,10 +166,10 @@ def _kept(session: Session, report: RunReport) -> RunReport:
     return report
 
 
-def _number_of(questions: Questions) -> int | None:
+def _number_of(questions: Path | list[Any]) -> int | None:
     """Return the number of questions, or None if it is not known before they are read."""
-    if not isinstance(questions, Path):
-        return len(list(questions))
+    if isinstance(questions, list):
+        return len(questions)
     if not questions.is_file():
         return None
     with questions.open("rb") as file:

@@ -164,4 +164,4 @@ def _start(
         with resources.writing(asks=True) as session:
             return EvaluationResult(*EvaluationWork(session, plan, on_progress, interruption.check).run())
 
-    return RunHandle(work, wait=wait)
+    return RunHandle(work, resources, wait=wait)

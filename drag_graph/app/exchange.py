@@ -2,17 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator
-from itertools import chain, count
+from functools import partial
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import Resources
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.compose.model_factories import asked_as, gated_embedder, make_embedder
+from drag_graph.compose.model_factories import asked_as, make_embedder
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.plans import plan_settings
 from drag_graph.errors import ConfigurationError
-from drag_graph.graph.paging import source_ids
+from drag_graph.graph.paging import SUBGRAPHS_PER_PAGE, source_ids
 from drag_graph.manage import subgraph_files
 from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.manage.reaggregation import AggregateReport, reaggregate
@@ -49,7 +51,13 @@ class Exchange(ResourceUser):
         """Yield the lines of an export, without line ends; streams.
 
         "jsonl" is one line per node or edge in canonical order, the same for equal stores; `full` adds times, costs, vectors
-        and snapshots. "subgraphs" is one line per source, for `import_`. Raises ConfigurationError for "subgraphs" with `full`.
+        and snapshots. "subgraphs" is one line per source, for `import_`.
+
+        "jsonl" is the state of the store when the first line is read. "subgraphs" is read in pages of sources: one that is
+        written or erased while you read may be in the export or not, but no source is in it in part. Between two lines nothing
+        is held, so other calls and `close` do not wait; to read on after `close` raises ConfigurationError.
+
+        Raises ConfigurationError for "subgraphs" with `full`.
         """
         if format not in get_args(ExportFormat):
             formats = " or ".join(map(repr, get_args(ExportFormat)))
@@ -61,9 +69,23 @@ class Exchange(ResourceUser):
     def _exported(self, format_: ExportFormat, *, full: bool) -> Iterator[str]:
         with self._resources.store() as store:
             if format_ == "subgraphs":
-                yield from subgraph_files.stored_lines(store)
+                lines = subgraph_files.lines_of(subgraph_files.head_of(store), self._subgraphs())
             else:
-                yield from canonical_lines(store.records(vectors=full), full=full)
+                rest = canonical_lines(store.records(vectors=full), full=full)
+                lines = chain(list(islice(rest, 1)), rest)  # for the first line all are read, because they are sorted
+        yield from lines
+
+    def _subgraphs(self) -> Iterator[Subgraph]:
+        """Yield all subgraphs, sorted by source id. The store is lent for one page at a time."""
+        after = ""
+        while True:
+            with self._resources.store() as store:
+                page = [item.id for item in store.sources(after=after, limit=SUBGRAPHS_PER_PAGE)]
+                subgraphs = store.read(page)
+            yield from subgraphs
+            if len(page) < SUBGRAPHS_PER_PAGE:
+                return
+            after = page[-1]
 
     def import_(
         self,
@@ -81,16 +103,17 @@ class Exchange(ResourceUser):
         Raises InputError if this is not such a file, StoreUnfit if another embedder filled the store.
         """
         name = os.fspath(source) if isinstance(source, str | os.PathLike) else "standard input"
+        resources = self._resources.changed({})
 
         def work(interruption: Interruption) -> ImportReport:
             parts = subgraph_files.read_file(Path(name), None if isinstance(source, str | os.PathLike) else source)
             first = next(parts)  # before a store is created for a file that is not usable
             numbers = count(1)
-            with self._resources.store(read_only=False, create=True) as store:
+            with resources.store(read_only=False, create=True) as store:
                 importer = Importer(
                     store,
                     replace=replace,
-                    make_embedder=self._embedder_named,
+                    make_embedder=partial(_embedder_named, resources),
                     on_result=lambda _result: on_progress(next(numbers)),
                     interruption=interruption,
                 )
@@ -98,16 +121,16 @@ class Exchange(ResourceUser):
             report.file = name
             return report
 
-        return RunHandle(work, wait=wait)
+        return RunHandle(work, resources, wait=wait)
 
-    def _embedder_named(self, name: str) -> Embedder:
-        """Return the embedder of that name: a built-in one, or that of the settings behind the privacy gate."""
-        settings = self._resources.settings
-        for built_in in ("lexical", "minilm"):
-            embedder = make_embedder(settings.model_copy(update={"embedder": built_in}))
-            if embedder.name == name:
-                return embedder
-        embedder = gated_embedder(settings)
-        if embedder.name != name:
-            raise ConfigurationError(f"The file was made with the embedder {name}.", hint="Set --embedder to it.")
-        return embedder
+
+def _embedder_named(resources: Resources, name: str) -> Embedder:
+    """Return the embedder of that name: a built-in one, or that of the settings behind the privacy gate."""
+    for built_in in ("lexical", "minilm"):
+        embedder = make_embedder(resources.settings.model_copy(update={"embedder": built_in}))
+        if embedder.name == name:
+            return embedder
+    embedder = resources.gated_embedder()
+    if embedder.name != name:
+        raise ConfigurationError(f"The file was made with the embedder {name}.", hint="Set --embedder to it.")
+    return embedder

@@ -9,7 +9,8 @@ from drag_graph.app.distilling import Estimate
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.compose.document_setup import extractor_name, foreseen, make_ingester
+from drag_graph.compose.document_setup import foreseen, make_ingester
+from drag_graph.compose.model_factories import role_name
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.documents.document_files import SourceFile, files_in, require_complete, roots_of
 from drag_graph.errors import ConfigurationError
@@ -56,7 +57,7 @@ class Ingesting(ResourceUser):
                 )
                 return ingester.run(files, roots if sync else ())
 
-        return RunHandle(run, wait=wait)
+        return RunHandle(run, resources, wait=wait)
 
     def estimate_ingest(
         self, paths: Paths = (), *, text: str | None = None, name: str | None = None, sync: bool = False, **settings: Any
@@ -69,7 +70,7 @@ class Ingesting(ResourceUser):
         self, values: dict[str, Any], paths: Paths, text: str | None, name: str | None, *, sync: bool
     ) -> tuple[Resources, list[SourceFile], list[Path]]:
         resources = self._resources.changed(values)
-        extractor_name(resources.settings)  # raises an error for a file of evidence
+        role_name(resources.settings, "extractor")  # raises an error for a file of evidence
         places = [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(path) for path in paths]
         if (text is None) != (name is None) or (text is None) != bool(places):
             raise ConfigurationError("Pass either paths, or a text and its name.", hint="drag-graph ingest --help")

@@ -7,8 +7,8 @@ from typing import Any
 from drag_graph.app.distilling import Estimate
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.compose.community_setup import make_communities, summariser_name
-from drag_graph.compose.model_factories import make_pricing
+from drag_graph.compose.community_setup import make_communities
+from drag_graph.compose.model_factories import make_pricing, role_name
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.jobs.community_job import CommunityReport
@@ -76,7 +76,7 @@ class Linking(ResourceUser):
             with resources.writing(create=False) as session:
                 return session.linker(advance, interruption).run()
 
-        return RunHandle(run, wait=wait)
+        return RunHandle(run, resources, wait=wait)
 
     def merges(self, text: str = "", *, limit: int = 100) -> MergeList:
         """List the concepts that were judged to be the same thing, only those with `text` in a name if it is given."""
@@ -111,12 +111,12 @@ class Linking(ResourceUser):
             with resources.writing(role="summariser", create=False) as session:
                 return make_communities(session, interruption=interruption).run(ProgressMeter(None, on_progress).count)
 
-        return RunHandle(run, wait=wait)
+        return RunHandle(run, resources, wait=wait)
 
     def estimate_communities(self, **settings: Any) -> Estimate:
         """Return the number of communities, and the calls, tokens and price of their summaries."""
         with self._resources.changed(settings).reading(role="summariser") as session:
-            plan, model = make_communities(session, is_dry=True).plan(), summariser_name(session.settings)
+            plan, model = make_communities(session, is_dry=True).plan(), role_name(session.settings, "summariser")
             pricing = make_pricing(session.settings, "summariser")
             return Estimate(foresee(plan, session.store.linked_edges(), session.store.namespace, model, pricing))
 

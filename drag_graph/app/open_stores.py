@@ -1,20 +1,33 @@
 """One store, opened once and lent to many threads, with a handle for each namespace."""
 
+import logging
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from weakref import WeakValueDictionary
 
-from drag_graph.compose.store_opening import disk_state, open_store
+from drag_graph.compose.store_opening import disk_state, is_written_elsewhere, open_store
+from drag_graph.errors import StoreLocked
+from drag_graph.log import event
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.settings import Settings
+
+IDLE = 1.0
+"""Seconds after which an embedded store that was opened for writing and is not used is closed. Opening it again, with its
+vectors, takes as long as a short answer, so it stays open between calls that follow each other."""
+PAUSE = 0.1
+"""Seconds between two looks at a lock of another process."""
 
 
 class OpenStores:
     """Lends the handles of one store. Thread-safe.
 
-    A process has an embedded file open either for reading or for writing. Once opened for writing it stays so until `close`,
-    because that serves readers as well. Opened for reading it shows the state at that time, so it is opened again when the file
-    has changed and nobody reads. The same thread must not borrow twice.
+    A process has an embedded file open either for reading or for writing, and writing serves readers as well. Opened for
+    reading, the file shows its state at that time, so it is opened again when it has changed and nobody reads. An idle file
+    that was opened for writing is closed, so that other processes can write. The same thread must not borrow twice.
     """
 
     def __init__(self) -> None:
@@ -22,7 +35,10 @@ class OpenStores:
         self._read_only = True
         self._state: object = None
         self._users = 0
+        self._uses = 0
         self._waiting_writers = 0
+        self._waiting_alone = 0
+        self._is_watched = False
         self._changed = threading.Condition()
 
     @contextmanager
@@ -32,26 +48,11 @@ class OpenStores:
         """Lend the store of the settings' namespace. Raises StoreError.
 
         `lock_timeout` is how many seconds to wait for another process that has an embedded store open; by default, as long as
-        the settings say.
+        the settings say. Other threads can read meanwhile.
         """
-        with self._changed:
-            self._waiting_writers += not read_only
-            try:
-                self._changed.wait_for(lambda: not self._users or self._serves(settings, read_only=read_only))
-            finally:
-                self._waiting_writers -= not read_only
-            if not self._serves(settings, read_only=read_only):
-                self._close_all()
-                self._read_only = read_only
-                self._state = disk_state(settings)
-            if settings.namespace not in self._stores:
-                like = next(iter(self._stores.values()), None)
-                if lock_timeout is not None and not settings.uses_neo4j:
-                    settings = settings.model_copy(update={"store_timeout": lock_timeout})
-                store = open_store(settings, create=create, read_only=self._read_only, like=like)
-                self._stores[settings.namespace] = store
-            store = self._stores[settings.namespace]
-            self._users += 1
+        patience = settings.store_timeout if lock_timeout is None else lock_timeout
+        borrow = partial(self._borrow, settings, read_only=read_only, create=create)
+        store = borrow() if read_only or settings.uses_neo4j else _once_unlocked(borrow, settings, patience)
         try:
             yield store
         finally:
@@ -59,18 +60,60 @@ class OpenStores:
 
     @contextmanager
     def lend_alone(self, settings: Settings, *, read_only: bool, create: bool = False) -> Iterator[GraphStore]:
-        """Lend a store whose migrations are not applied, while nobody else has one."""
+        """Lend a store whose migrations are not applied, while nobody else has one. Later borrowers wait until it is back."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._users)
-            self._close_all()
-            with open_store(settings, create=create, migrate=False, read_only=read_only) as store:
-                yield store
+            self._waiting_alone += 1
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._users)
+                self._close_all()
+                self._users += 1
+            try:
+                with open_store(settings, create=create, migrate=False, read_only=read_only) as store:
+                    yield store
+            finally:
+                self._release()
+        finally:
+            with self._changed:
+                self._waiting_alone -= 1
+                self._changed.notify_all()
 
     def close(self) -> None:
-        """Close all handles, after those who use one are done."""
+        """Close all handles, unless somebody uses one."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._users)
-            self._close_all()
+            if not self._users:
+                self._close_all()
+
+    def _borrow(self, settings: Settings, *, read_only: bool, create: bool) -> GraphStore:
+        """Return the store once no other thread is in the way. Raises StoreLocked at once if a process is."""
+        with self._changed:
+            self._waiting_writers += not read_only
+            try:
+                self._changed.wait_for(lambda: not self._waiting_alone and self._is_available(settings, read_only=read_only))
+            finally:
+                self._waiting_writers -= not read_only
+            if not self._serves(settings, read_only=read_only):
+                self._close_all()
+                self._read_only = read_only
+                self._state = disk_state(settings)
+            if settings.namespace not in self._stores:
+                self._open(settings, create=create)
+            self._users += 1
+            self._uses += 1
+            return self._stores[settings.namespace]
+
+    def _open(self, settings: Settings, *, create: bool) -> None:
+        like = next(iter(self._stores.values()), None)
+        is_file = not settings.uses_neo4j
+        if is_file and not self._read_only:
+            settings = settings.model_copy(update={"store_timeout": 0.0})
+        self._stores[settings.namespace] = open_store(settings, create=create, read_only=self._read_only, like=like)
+        if is_file and not self._read_only and not self._is_watched:
+            self._is_watched = True
+            threading.Thread(target=self._close_when_idle, name="drag-graph-idle", daemon=True).start()
+
+    def _is_available(self, settings: Settings, *, read_only: bool) -> bool:
+        return not self._users or self._serves(settings, read_only=read_only)
 
     def _serves(self, settings: Settings, *, read_only: bool) -> bool:
         """Whether the open handles are what is wanted."""
@@ -87,7 +130,49 @@ class OpenStores:
             self._users -= 1
             self._changed.notify_all()
 
+    def _close_when_idle(self) -> None:
+        while True:
+            uses = self._uses
+            time.sleep(IDLE)
+            with self._changed:
+                if not self._users and self._uses == uses:
+                    self._close_all()
+                if not self._stores:
+                    self._is_watched = False
+                    return
+
     def _close_all(self) -> None:
         stores, self._stores = list(self._stores.values()), {}
         for store in stores:
             store.close()
+
+
+_of_files: "WeakValueDictionary[Path, OpenStores]" = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def open_stores_of(settings: Settings) -> OpenStores:
+    """Return the handles of the settings' store. All applications of this process on one embedded file share them."""
+    if settings.uses_neo4j:
+        return OpenStores()
+    with _lock:
+        return _of_files.setdefault(Path(settings.store).expanduser().resolve(), OpenStores())
+
+
+def _once_unlocked(borrow: Callable[[], GraphStore], settings: Settings, patience: float) -> GraphStore:
+    """Return the borrowed store once no other process writes to it. Raises StoreLocked after `patience` seconds."""
+    deadline = time.monotonic() + patience
+    is_logged = False
+    while True:
+        while time.monotonic() < deadline and is_written_elsewhere(settings):
+            if not is_logged:
+                message = "another process has the store open; waiting for it"
+                event(message, level=logging.WARNING, location=settings.store, seconds=patience)
+            is_logged = True
+            time.sleep(PAUSE)
+        try:
+            return borrow()
+        except StoreLocked:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(PAUSE)

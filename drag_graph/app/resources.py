@@ -4,10 +4,11 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import WeakSet
 
-from drag_graph.app.open_stores import OpenStores
+from drag_graph.app.open_stores import OpenStores, open_stores_of
 from drag_graph.ask.asker import UNKEPT
 from drag_graph.compose.model_factories import embedder_is_here, make_embedder, make_student, opened_gate, privacy_level
 from drag_graph.compose.session import Session
@@ -35,11 +36,13 @@ Item = TypeVar("Item")
 class _Shared:
     """What all settings and namespaces of an application use together."""
 
-    stores: OpenStores = field(default_factory=OpenStores)
+    stores: OpenStores
     opened: ExitStack = field(default_factory=ExitStack)
     models: dict[Hashable, Any] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
-    users: int = 0
+    holders: int = 0
+    count_lock: threading.Lock = field(default_factory=threading.Lock)
+    """Not `lock`, which is held while a model loads."""
     claimed: "WeakSet[GraphStore]" = field(default_factory=WeakSet)
     """Stores in which the embedder is recorded."""
 
@@ -52,47 +55,73 @@ class _Shared:
 
 
 class Resources:
-    """Opens and shares what the application works with. Thread-safe."""
+    """Opens and shares what the application works with. Thread-safe.
+
+    What is open stays open while somebody holds it: an application object, a run, or a call.
+    """
 
     def __init__(self, settings: Settings, shared: _Shared | None = None) -> None:
         self.settings = settings
-        self._shared = shared or _Shared()
+        self._shared = shared or _Shared(open_stores_of(settings))
+        self._is_closed = False
 
     def changed(self, values: Mapping[str, Any]) -> "Resources":
         """Return resources under other settings that share store and models; a value None changes nothing.
 
-        Raises ConfigurationError for an unusable value and for a setting of another store.
+        Raises ConfigurationError for an unusable value, for a setting of another store, and after `close`.
         """
+        self._require_open()
         settings = changed_settings(self.settings, values)
         if other := [name for name in STORE if getattr(settings, name) != getattr(self.settings, name)]:
             raise ConfigurationError(f"A call cannot change {other[0]!r}.", hint="Make another DragGraph for another store.")
         return Resources(settings, self._shared)
 
     def hold(self) -> None:
-        """Count one more application object that uses the store and the models."""
+        """Keep the store and the models open until `release`."""
+        with self._shared.count_lock:
+            self._shared.holders += 1
+
+    def release(self) -> None:
+        """Give up one `hold`; the last one closes the store and the models."""
+        with self._shared.count_lock:
+            self._shared.holders -= 1
+            if self._shared.holders:
+                return
         with self._shared.lock:
-            self._shared.users += 1
+            self._shared.models.clear()
+            opened = self._shared.opened.pop_all()
+        with opened:
+            self._shared.stores.close()
 
     def close(self) -> None:
-        """Give up one `hold`; the last one closes the store and the models."""
-        with self._shared.lock:
-            self._shared.users -= 1
-            if self._shared.users:
-                return
-            self._shared.models.clear()
-        with self._shared.opened.pop_all():
-            self._shared.stores.close()
+        """Give up one `hold` and refuse further calls."""
+        self._is_closed = True
+        self.release()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep the store and the models open for the block. Raises ConfigurationError after `close`."""
+        self._require_open()
+        self.hold()
+        try:
+            yield
+        finally:
+            self.release()
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise ConfigurationError("This DragGraph is closed.", hint="Make another.")
 
     @contextmanager
     def store(self, *, read_only: bool = True, create: bool = False) -> Iterator[GraphStore]:
         """Lend the store alone, without models or privacy gate. Raises StoreError."""
-        with self._shared.stores.lend(self.settings, read_only=read_only, create=create) as store:
+        with self.in_use(), self._shared.stores.lend(self.settings, read_only=read_only, create=create) as store:
             yield store
 
     @contextmanager
     def exclusive_store(self, *, read_only: bool, create: bool = False) -> Iterator[GraphStore]:
         """Lend a store whose migrations are not applied, after all other uses in this application have ended."""
-        with self._shared.stores.lend_alone(self.settings, read_only=read_only, create=create) as store:
+        with self.in_use(), self._shared.stores.lend_alone(self.settings, read_only=read_only, create=create) as store:
             yield store
 
     @contextmanager
@@ -140,22 +169,23 @@ class Resources:
     def _session(
         self, *, asks: bool, read_only: bool, create: bool, role: Role = "teacher", lock_timeout: float | None = None
     ) -> Iterator[Session]:
-        settings = self.settings.model_copy(update={"privacy": privacy_level(self.settings, role=role, asks=asks)})
-        gate = self.gate(settings)  # first: without its detectors nothing is made and nothing is asked
-        embedder = self.embedder(settings)
-        with (
-            self._shared.stores.lend(settings, read_only=read_only, create=create, lock_timeout=lock_timeout) as store,
-            Session(
-                settings,
-                store,
-                embedder,
-                gate,
-                student=lambda: self.student(settings),
-                owns_store=False,
-                claimed=self._shared.claimed,
-            ) as session,
-        ):
-            yield session
+        settings = self._with_level(role=role, asks=asks)
+        with self.in_use():
+            gate = self.gate(settings)  # first: without its detectors nothing is made and nothing is asked
+            embedder = self.embedder(settings)
+            student = partial(self.student, settings)
+            with (
+                self._shared.stores.lend(settings, read_only=read_only, create=create, lock_timeout=lock_timeout) as store,
+                Session(settings, store, embedder, gate, student=student, claimed=self._shared.claimed) as session,
+            ):
+                yield session
+
+    def _with_level(self, *, role: Role = "teacher", asks: bool = False) -> Settings:
+        return self.settings.model_copy(update={"privacy": privacy_level(self.settings, role=role, asks=asks)})
+
+    def gated_embedder(self) -> Embedder:
+        """Return the embedder for texts that are stored; one on another machine is behind the privacy gate."""
+        return self.embedder(self._with_level())
 
     def gate(self, settings: Settings) -> "PrivacyGate | None":
         """Return the privacy gate of settings whose level is set; None for `off`."""

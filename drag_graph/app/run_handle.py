@@ -1,9 +1,11 @@
 """Long work that can be waited for, watched and cancelled."""
 
+import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar, cast
 
+from drag_graph.app.resources import Resources
 from drag_graph.concurrency.interruption import Interruption
 
 Report = TypeVar("Report")
@@ -13,16 +15,19 @@ class RunHandle(Generic[Report]):
     """One run of long work, such as a distillation.
 
     A method that starts long work waits for it by default and raises the error that stopped it; the error then has the
-    unfinished `report`. With `wait=False` the method returns at once, and the work goes on in a thread of its own.
+    unfinished `report`. With `wait=False` the method returns at once, and the work goes on in a thread of its own, also after
+    the application is closed. In a coroutine, `await handle` waits for the report.
     """
 
-    def __init__(self, work: Callable[[Interruption], Report], *, wait: bool = True) -> None:
-        """Run `work`, which must stop soon after the interruption that it receives is set."""
+    def __init__(self, work: Callable[[Interruption], Report], resources: Resources, *, wait: bool = True) -> None:
+        """Run `work`, which must stop soon after the interruption that it receives is set. It keeps `resources` open."""
         self._interruption = Interruption()
         self._work = work
         self._report: Report | None = None
         self._error: BaseException | None = None
         self._ended = threading.Event()
+        self._resources = resources
+        resources.hold()
         if wait:
             self._run()
             self.result()
@@ -64,9 +69,15 @@ class RunHandle(Generic[Report]):
             raise stopped
         return cast("Report", self._report)
 
+    def __await__(self) -> Generator[Any, None, Report]:
+        return asyncio.to_thread(self.result).__await__()
+
     def _run(self) -> None:
         try:
-            self._report = self._work(self._interruption)
+            try:
+                self._report = self._work(self._interruption)
+            finally:
+                self._resources.release()
         except BaseException as error:  # noqa: BLE001 - raised in the thread that waits for the result
             self._error = error
         self._ended.set()

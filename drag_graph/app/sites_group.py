@@ -220,4 +220,4 @@ class SitesGroup(ResourceUser):
             chosen = for_wrong_rate(points, wrong_rate) if wrong_rate is not None else for_cloud_rate(points, cloud_rate or 0.0)
             return Calibration(len(queries), tuple(points), chosen)
 
-        return RunHandle(run, wait=wait)
+        return RunHandle(run, resources, wait=wait)

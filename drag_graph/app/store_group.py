@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.app.resource_user import ResourceUser
-from drag_graph.compose.model_factories import gated_embedder
 from drag_graph.errors import StoreError
 from drag_graph.manage.verification import Repair, problems, repair
 from drag_graph.ports.graph_store import GraphStore, Problem
@@ -156,7 +155,7 @@ class StoreGroup(ResourceUser):
     def repair(self) -> RepairReport:
         """Rebuild what can be rebuilt from the stored data, and return what was fixed and what is left."""
         with self._resources.store(read_only=False) as store:
-            return RepairReport(tuple(repair(store, lambda: gated_embedder(self._resources.settings))))
+            return RepairReport(tuple(repair(store, self._resources.gated_embedder)))
 
     def erase(
         self,

@@ -1,27 +1,12 @@
 """Compose the run of `drag-graph communities`."""
 
 from drag_graph.communities.summaries import ModelSummariser, RuleSummariser, Summariser
-from drag_graph.compose.model_factories import make_teacher
+from drag_graph.compose.model_factories import make_teacher, role_name
 from drag_graph.compose.session import Session
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.errors import ConfigurationError
 from drag_graph.jobs.community_job import CommunityRun
 from drag_graph.ledger import Ledger
 from drag_graph.models.model_choice import is_here
-from drag_graph.ports.run_journal import start_run
-from drag_graph.settings import Settings
-
-
-def summariser_name(settings: Settings) -> str:
-    """Return the name of the model that summarises communities, "" for rules.
-
-    Raises ConfigurationError for a curated file, which has evidence for questions only.
-    """
-    name = settings.model_for("summariser").name
-    if name.startswith("curated:"):
-        hint = "Use --summariser rules, or a model."
-        raise ConfigurationError(f"The summariser {name!r} does not support communities.", hint=hint)
-    return name
 
 
 def make_communities(session: Session, *, is_dry: bool = False, interruption: Interruption | None = None) -> CommunityRun:
@@ -30,12 +15,10 @@ def make_communities(session: Session, *, is_dry: bool = False, interruption: In
     `is_dry`: only its plan is used, and no ledger is made. Raises StoreUnfit if another embedder filled the store.
     """
     settings, interruption = session.settings, interruption or Interruption()
-    if session.store.embedder() is not None:
-        session.store.embedder((session.embedder.name, session.embedder.dimension))
+    session.check_embedder()
     summariser: Summariser = RuleSummariser()
-    if model := summariser_name(settings):
-        names = {"kind": "communities", "namespace": settings.namespace, "store": session.place, "source": "all"}
-        run = start_run(**names, teacher=model, plan="")
+    if model := role_name(settings, "summariser"):
+        run = session.start_run("communities", "all", model)
         if is_dry:
             with Ledger() as unused:
                 teacher = make_teacher(settings, run, interruption, unused, session.outgoing_check, "summariser")

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from drag_graph.compose.model_factories import embedder_is_here, make_pricing
+from drag_graph.compose.model_factories import embedder_is_here, make_pricing, role_name
 from drag_graph.compose.session import Session, estimate_basis
 from drag_graph.compose.store_opening import open_store
 from drag_graph.concurrency.interruption import Interruption
@@ -13,7 +13,6 @@ from drag_graph.distill.cost_estimate import Replay
 from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.documents.document_files import SourceFile
 from drag_graph.documents.document_reader import DocumentReader, PassagePrivacy
-from drag_graph.errors import ConfigurationError
 from drag_graph.graph.paging import pages
 from drag_graph.jobs.ingest_estimate import foresee
 from drag_graph.jobs.ingest_job import Ingester, missing_documents
@@ -21,24 +20,11 @@ from drag_graph.manage.erasing import compact
 from drag_graph.models.model_choice import is_here
 from drag_graph.models.spacy_model import load_english_model
 from drag_graph.ports.model_roles import Teacher
-from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import Settings
 
 ERASED_AT_ONCE = 50
 """Documents per transaction."""
 SPACY = "spacy"
-
-
-def extractor_name(settings: Settings) -> str:
-    """Return the name of the model that extracts triples from documents, "" for rules.
-
-    Raises ConfigurationError for a curated file, which has evidence for questions only.
-    """
-    name = settings.model_for("extractor").name
-    if name.startswith("curated:"):
-        hint = "Use --extractor patterns, gguf:FILE, or a model."
-        raise ConfigurationError(f"The extractor {name!r} does not support documents.", hint=hint)
-    return name
 
 
 def make_ingester(
@@ -55,11 +41,10 @@ def make_ingester(
     rewritten after documents were removed.
     """
     settings = session.settings
-    names = {"kind": "ingest", "namespace": settings.namespace, "store": session.place, "source": source}
-    session.store.embedder((session.embedder.name, session.embedder.dimension))
+    session.claim_embedder()
     interruption, extractor = interruption or Interruption(), None
-    if model := extractor_name(settings):
-        extractor = session.teacher_of(start_run(**names, teacher=model, plan=""), interruption, "extractor")
+    if model := role_name(settings, "extractor"):
+        extractor = session.teacher_of(session.start_run("ingest", source, model), interruption, "extractor")
     return Ingester(
         session.store,
         make_reader(session, extractor),
@@ -88,7 +73,7 @@ def phrases_of(settings: Settings) -> PhraseReader | None:
 
 def foreseen(settings: Settings, files: Sequence[SourceFile], sync: Sequence[Path]) -> dict[str, Any]:
     """Return the report of an ingest of these files as a document, without writing anything and without a request."""
-    model = extractor_name(settings)
+    model = role_name(settings, "extractor")
     with estimate_basis(settings, role="extractor") as (basis, caution):
         extractor = Replay(model, basis.fingerprint, basis.tape) if model else None
         look = None if is_here(settings.model_for("extractor")) else lambda _texts: ()

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.cost_estimate import Pricing
 from drag_graph.errors import ConfigurationError
 from drag_graph.ledger import Ledger
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
-from drag_graph.models.locality import Check, unchecked
+from drag_graph.models.locality import Check
 from drag_graph.models.model_catalogue import batch_price_of, count_tokens, price_of
 from drag_graph.models.model_choice import (
     FILES,
@@ -24,7 +24,7 @@ from drag_graph.models.model_choice import (
     server_of,
     teacher_plugin,
 )
-from drag_graph.ports.model_roles import Embedder, Teacher
+from drag_graph.ports.model_roles import Teacher
 from drag_graph.ports.run_journal import RecordedQuery, Run
 from drag_graph.ports.setting_types import Privacy, Role
 from drag_graph.settings import Settings
@@ -37,14 +37,6 @@ if TYPE_CHECKING:
     from drag_graph.privacy.vault import Vault
 
 __all__ = ["make_embedder", "make_student"]
-
-
-def gated_embedder(settings: Settings) -> Embedder:
-    """Return the embedder behind the privacy gate, for texts that are stored. Nothing of them goes to the vault."""
-    from drag_graph.privacy.gate_opening import open_gate
-
-    gate = open_gate(privacy_level(settings), settings.vault_path, keep=False)
-    return make_embedder(settings, gate.outgoing if gate else unchecked)
 
 
 def privacy_level(settings: Settings, *, role: Role = "teacher", asks: bool = False) -> Privacy:
@@ -179,18 +171,35 @@ def make_teacher(  # noqa: PLR0917 - a session passes what a run has
     if plugin := teacher_plugin(spec, settings, privacy):
         return plugin
     from drag_graph.ledger.budget import Budget
+    from drag_graph.models.chat_client import require_key
     from drag_graph.models.teachers.highest_price import no_price_error
     from drag_graph.models.teachers.served_teacher import ServedTeacher
 
     if settings.budget_usd is not None and price_of(spec.name, 0, 0) is None:
         raise no_price_error(spec.name)
+    server, name = replace(server_of(spec, privacy), sleep=interruption.sleep), recorded_name(spec)
+    if role == "teacher" and name not in ledger.tape.models:  # recorded replies need no key
+        require_key(server)
     return ServedTeacher(
-        replace(server_of(spec, privacy), sleep=interruption.sleep),
-        name=recorded_name(spec),
+        server,
+        name=name,
         tape=ledger.tape,
         budget=Budget(settings.budget_usd, ledger.account(run.job)),
         check=interruption.check,
     )
+
+
+def role_name(settings: Settings, role: Literal["summariser", "extractor"]) -> str:
+    """Return the name of the model that summarises communities or extracts triples from documents, "" for rules.
+
+    Raises ConfigurationError for a curated file, which has evidence for questions only.
+    """
+    name = settings.model_for(role).name
+    if name.startswith("curated:"):
+        subject, rules = ("communities", "rules") if role == "summariser" else ("documents", "patterns")
+        hint = f"Use --{role} {rules}, gguf:FILE, or a model."
+        raise ConfigurationError(f"The {role} {name!r} does not support {subject}.", hint=hint)
+    return name
 
 
 def file_teacher(name: str) -> Teacher:

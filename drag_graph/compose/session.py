@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
 from drag_graph.ask.asker import Asker
@@ -14,7 +14,6 @@ from drag_graph.compose.model_factories import (
     file_teacher,
     make_batch_teacher,
     make_embedder,
-    make_student,
     make_teacher,
     opened_gate,
     privacy_level,
@@ -41,20 +40,16 @@ from drag_graph.ports.setting_types import Role
 from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
-    from drag_graph.jobs.ray import RayDistillation
-    from drag_graph.models.teachers.batch_teacher import BatchTeacher
     from drag_graph.privacy.privacy_gate import PrivacyGate
 
-MakeTeacher = Callable[[Settings, Run, Interruption, Ledger, Check | None], Teacher]
 RECENT_RUNS = 50
 """Number of runs among which a refresh looks for one to resume."""
 
 
 class Session:
-    """An open store with its models, and the work on them. A context manager.
+    """An open store with its models, and the work on them. A context manager that leaves the store open.
 
-    `student` returns a shared student. `claimed` are stores in which the embedder is known to be recorded. A session that does
-    not own its store leaves it open.
+    `student` returns the student. `claimed` are the stores in which the embedder is known to be recorded.
     """
 
     def __init__(
@@ -62,23 +57,18 @@ class Session:
         settings: Settings,
         store: GraphStore,
         embedder: Embedder,
-        gate: "PrivacyGate | None" = None,
+        gate: "PrivacyGate | None",
         *,
-        student: Callable[[], Student] | None = None,
-        owns_store: bool = True,
-        claimed: "WeakSet[GraphStore] | None" = None,
+        student: Callable[[], Student],
+        claimed: "WeakSet[GraphStore]",
     ) -> None:
         self.settings = settings
         self.store = store
         self.embedder = embedder
         self.gate = gate
-        self._make_student = student or (lambda: make_student(settings, embedder, self.outgoing_check))
-        self._claimed: WeakSet[GraphStore] = WeakSet() if claimed is None else claimed
-        self._ledger: Ledger | None = None
-        self._ray: RayDistillation | None = None
+        self.student = student
+        self._claimed = claimed
         self._opened = ExitStack()
-        if owns_store:
-            self._opened.callback(store.close)
 
     def __enter__(self) -> Self:
         return self
@@ -86,21 +76,26 @@ class Session:
     def __exit__(self, *exc: object) -> None:
         self._opened.close()
 
-    def teacher_of(self, run: Run, interruption: Interruption, role: Role = "teacher") -> Teacher:
-        """Return the model of a role for a run. It is closed with the session."""
-        return InterruptibleTeacher(self._opened_teacher(partial(make_teacher, role=role), run, interruption), interruption)
-
-    def _opened_teacher(self, make: MakeTeacher, run: Run, interruption: Interruption) -> Teacher:
-        teacher = make(self.settings, run, interruption, self.ledger, self.outgoing_check)
-        self._opened.callback(teacher.close)
-        return teacher
-
-    @property
+    @cached_property
     def ledger(self) -> Ledger:
         """The store's ledger."""
-        if self._ledger is None:
-            self._ledger = self._opened.enter_context(Ledger(self.settings.ledger_path))
-        return self._ledger
+        return self._opened.enter_context(Ledger(self.settings.ledger_path))
+
+    @property
+    def place(self) -> str:
+        """The store's address, as runs record it."""
+        return self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve())
+
+    def start_run(self, kind: str, source: str, teacher: str, plan: str = "") -> Run:
+        """Return a new run on this store."""
+        names = {"namespace": self.settings.namespace, "store": self.place}
+        return start_run(kind=kind, source=source, teacher=teacher, plan=plan, **names)
+
+    def teacher_of(self, run: Run, interruption: Interruption, role: Role = "teacher") -> Teacher:
+        """Return the model of a role for a run. It is closed with the session."""
+        teacher = make_teacher(self.settings, run, interruption, self.ledger, self.outgoing_check, role)
+        self._opened.callback(teacher.close)
+        return InterruptibleTeacher(teacher, interruption)
 
     def distiller(
         self,
@@ -115,78 +110,61 @@ class Session:
 
         `source` names the origin of the questions. Runs with the same source share their results and their budget.
         """
-        options: dict[str, Any] = {"retry_quarantined": retry_quarantined, "interruption": interruption}
-        return self._distiller("distill", source, teacher, replace=replace, **options)[0]
+        interruption = interruption or Interruption()
+        run = self._distilling_run(source, teacher.name if teacher else self.settings.teacher)
+        distills = self._distillation(teacher) if teacher else self._distills(run, interruption)
+        return self._distiller(run, distills, interruption, retry_quarantined=retry_quarantined, replace=replace)
+
+    def refresher(
+        self, reasons: Sequence[Staleness], *, interruption: Interruption, retry_quarantined: bool = False
+    ) -> Distiller:
+        """Return a run like `distiller` for the queries that are stale for these reasons (`drag_graph.jobs.stale_queries`)."""
+        earlier = [run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RECENT_RUNS) if run.store == self.place]
+        source = source_of(reasons, earlier, datetime.now(UTC))
+        run = self.start_run(KIND, source, self.settings.teacher, self.settings.plan)
+        return self._distiller(run, self._distills(run, interruption), interruption, retry_quarantined=retry_quarantined)
 
     def batch_distiller(
-        self,
-        source: str = "",
-        *,
-        wait: bool = True,
-        retry_quarantined: bool = False,
-        interruption: Interruption | None = None,
+        self, source: str = "", *, interruption: Interruption, wait: bool = True, retry_quarantined: bool = False
     ) -> Rounds:
         """Return a run like `distiller` whose requests go to the provider's batch API (docs/adr/0013).
 
         Without `wait` it ends once its requests are submitted. Raises ConfigurationError if the teacher has no batch API.
         """
-        options: dict[str, Any] = {"retry_quarantined": retry_quarantined, "interruption": interruption}
-        distiller, teacher = self._distiller("distill", source, None, make=make_batch_teacher, **options)
-        return Rounds(
-            distiller,
-            cast("BatchTeacher", teacher),
-            wait=wait,
-            longest_wait=self.settings.batch_poll_seconds,
-        )
+        run = self._distilling_run(source, self.settings.teacher)
+        teacher = make_batch_teacher(self.settings, run, interruption, self.ledger, self.outgoing_check)
+        self._opened.callback(teacher.close)
+        distills = self._distillation(InterruptibleTeacher(teacher, interruption))
+        distiller = self._distiller(run, distills, interruption, retry_quarantined=retry_quarantined)
+        return Rounds(distiller, teacher, wait=wait, longest_wait=self.settings.batch_poll_seconds)
 
-    def refresher(
-        self,
-        reasons: Sequence[Staleness],
-        *,
-        teacher: Teacher | None = None,
-        retry_quarantined: bool = False,
-        interruption: Interruption | None = None,
-    ) -> Distiller:
-        """Return a run like `distiller` for the queries that are stale for these reasons (`drag_graph.jobs.stale_queries`)."""
-        earlier = [run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RECENT_RUNS) if run.store == self.place]
-        source = source_of(reasons, earlier, datetime.now(UTC))
-        return self._distiller(KIND, source, teacher, retry_quarantined=retry_quarantined, interruption=interruption)[0]
+    def _distilling_run(self, source: str, teacher: str) -> Run:
+        # The source may be a question or the name of a file.
+        return self.start_run("distill", self.gate.mark(source) if self.gate else source, teacher, self.settings.plan)
 
-    @property
-    def place(self) -> str:
-        """The store's address, as runs record it."""
-        return self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve())
+    def _distills(self, run: Run, interruption: Interruption) -> Distills:
+        if self.settings.engine != "ray":
+            return self._distillation(self.teacher_of(run, interruption))
+        from drag_graph.jobs.ray import RayDistillation
+
+        self._ray = RayDistillation(self.settings, self.embedder, run, privacy=self.fingerprint, interruption=interruption)
+        self._opened.callback(self._ray.close)
+        return self._ray
+
+    def _distillation(self, teacher: Teacher) -> Distillation:
+        return Distillation(self.settings, self.embedder, teacher, self.fingerprint)
 
     def _distiller(
         self,
-        kind: str,
-        source: str,
-        teacher: Teacher | None,
+        run: Run,
+        distills: Distills,
+        interruption: Interruption,
         *,
         retry_quarantined: bool,
-        interruption: Interruption | None,
         replace: Replace = False,
-        make: MakeTeacher | None = None,
-    ) -> tuple[Distiller, Teacher | None]:
-        """Return a run and its teacher; None on Ray, whose processes have their own."""
-        if self.gate is not None and kind != KIND:  # the source may be a question or the name of a file
-            source = self.gate.mark(source)
-        run = start_run(
-            kind=kind,
-            namespace=self.settings.namespace,
-            store=self.place,
-            source=source,
-            teacher=self.settings.teacher if teacher is None else teacher.name,
-            plan=self.settings.plan,
-        )
-        self.store.embedder((self.embedder.name, self.embedder.dimension))
-        interruption = interruption or Interruption()
-        if self.settings.engine == "ray":
-            distills = self._on_ray(run, interruption, by_others=teacher is not None or make is not None)
-        else:
-            teacher = teacher or self._opened_teacher(make or make_teacher, run, interruption)
-            distills = Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption), self.fingerprint)
-        distiller = Distiller(
+    ) -> Distiller:
+        self.claim_embedder()
+        return Distiller(
             self.store,
             distills,
             self.ledger.journal,
@@ -197,7 +175,6 @@ class Session:
             interruption=interruption,
             admit=self.gate.admit if self.gate else lambda lines: lines,
         )
-        return distiller, teacher
 
     @property
     def fingerprint(self) -> str:
@@ -205,34 +182,16 @@ class Session:
         return self.gate.fingerprint if self.gate else "off"
 
     @property
-    def outgoing_check(self) -> Check | None:
-        """The privacy gate's check of outgoing texts. None if a gate is required but missing: then nothing is sent."""
-        if self.gate is None:
-            return unchecked if privacy_level(self.settings) == "off" else None
-        return self.gate.outgoing
-
-    def _on_ray(self, run: Run, interruption: Interruption, *, by_others: bool) -> Distills:
-        if by_others:
-            raise ConfigurationError("--engine ray does not support batches.", hint="Leave out --engine ray or --batch.")
-        from drag_graph.jobs.ray import RayDistillation
-
-        settings = self.settings.model_copy(update={"privacy": privacy_level(self.settings)})
-        distills = self._ray = RayDistillation(
-            settings, self.embedder, run, privacy=self.fingerprint, interruption=interruption
-        )
-        self._opened.callback(distills.close)
-        return distills
+    def outgoing_check(self) -> Check:
+        """The privacy gate's check of outgoing texts."""
+        return self.gate.outgoing if self.gate else unchecked
 
     def linker(self, on_progress: OnProgress | None = None, interruption: Interruption | None = None) -> Linker:
         """Return the run that links the stored sources. Raises StoreUnfit if another embedder filled the store."""
-        self._check_embedder()
+        self.check_embedder()
         return Linker(
             self.store.concepts, self.store.namespace, self.embedder, _now, on_progress=on_progress, interruption=interruption
         )
-
-    def student(self) -> Student:
-        """Return the student of the settings."""
-        return self._make_student()
 
     def teacher_as_student(self) -> Student:
         """Return the teacher's model as a student, with automatic scoring."""
@@ -253,45 +212,27 @@ class Session:
 
         Raises StoreUnfit if another embedder filled the store, or if answers cannot be stored because it can only be read.
         """
-        self._check_embedder(writes=not unkept)
+        self.check_embedder(writes=not unkept)
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
         is_here = student_is_here(settings) if on_this_machine is None else on_this_machine
-        return Asker(
-            settings,
-            self.store,
-            self.embedder,
-            student or self.student(),
-            unkept=unkept,
-            gate=self.gate,
-            on_this_machine=is_here,
-        )
+        student = student or self.student()
+        return Asker(settings, self.store, self.embedder, student, unkept=unkept, gate=self.gate, on_this_machine=is_here)
 
-    def _check_embedder(self, *, writes: bool = True) -> None:
+    def claim_embedder(self) -> None:
+        """Record the embedder in the store. Raises StoreUnfit if another one filled it, or if it can only be read."""
+        self.store.embedder((self.embedder.name, self.embedder.dimension))
+        self._claimed.add(self.store)
+
+    def check_embedder(self, *, writes: bool = True) -> None:
         """Raise StoreUnfit if another embedder filled the store, or if a store opened for writing can only be read."""
-        own, recorded = (self.embedder.name, self.embedder.dimension), self.store.embedder()
-        if recorded is not None and (recorded != own or (writes and self.store not in self._claimed)):
-            self.store.embedder(own)
-            self._claimed.add(self.store)
+        recorded = self.store.embedder()
+        is_other = recorded != (self.embedder.name, self.embedder.dimension)
+        if recorded is not None and (is_other or (writes and self.store not in self._claimed)):
+            self.claim_embedder()
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def open_session(
-    settings: Settings, *, create: bool = True, read_only: bool = False, asks: bool = False, role: Role = "teacher"
-) -> Session:
-    """Open the privacy gate, the store and the embedder. Raises StoreError or ConfigurationError.
-
-    Without `create`, a missing embedded store is an error. `asks`: the student takes part, which counts for the privacy level.
-    """
-    settings = settings.model_copy(update={"privacy": privacy_level(settings, role=role, asks=asks)})
-    with ExitStack() as opened:
-        gate = opened.enter_context(opened_gate(settings))
-        embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
-        session = Session(settings, open_store(settings, create=create, read_only=read_only), embedder, gate)
-        session._opened.push(opened.pop_all())  # noqa: SLF001 - the session closes them
-    return session
 
 
 @contextmanager

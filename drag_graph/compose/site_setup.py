@@ -55,7 +55,7 @@ def make_cloud(session: Session) -> "Cloud":
     from drag_graph.sites.cloud.cloud_asker import CloudAsker
     from drag_graph.sites.cloud.work_board import WorkBoard
 
-    session.store.embedder((session.embedder.name, session.embedder.dimension))
+    session.claim_embedder()
     board = WorkBoard()
     asker = CloudAsker(session.settings, session.store.registry, session.embedder, session.student(), board)
     return Cloud(session.store, session.embedder, asker, board)

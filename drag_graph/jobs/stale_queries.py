@@ -44,7 +44,7 @@ def due(store: GraphStore, reasons: Sequence[Staleness], now: str) -> Iterator[D
         yield Due(pairs[0][0], tuple(reason for _, reason in pairs))
 
 
-def lines(store: GraphStore, stale: Iterable[Due]) -> Iterator[InputLine]:
+def stale_lines(store: GraphStore, stale: Iterable[Due]) -> Iterator[InputLine]:
     """Yield the queries as lines, numbered from 1, each with the edition to replace.
 
     Queries that another process has erased or refreshed since are omitted.

@@ -30,7 +30,7 @@ def sorted_lines(lines: Iterable[str]) -> Iterator[str]:
     Raises ConfigurationError if these cannot be written.
     """
     try:
-        with closing(sqlite3.connect("")) as database:  # a temporary one, which nobody else can open
+        with closing(sqlite3.connect("", check_same_thread=False)) as database:  # a temporary one, which nobody else can open
             database.execute("PRAGMA journal_mode = OFF")
             database.execute("CREATE TABLE line (text TEXT)")
             database.executemany("INSERT INTO line VALUES (?)", ((line,) for line in lines))

@@ -72,9 +72,14 @@ class SubgraphLine(NamedTuple):
 
 def stored_lines(store: GraphStore) -> Iterator[str]:
     """Yield the lines of a file of everything that is stored; streams."""
+    return lines_of(head_of(store), iter_subgraphs(store))
+
+
+def head_of(store: GraphStore) -> Head:
+    """Return the first line of a file of what is stored."""
     recorded = store.embedder()
     embedder = EmbedderSpec(name=recorded[0], dimension=recorded[1]) if recorded else None
-    return lines_of(Head(namespace=store.namespace, embedder=embedder), iter_subgraphs(store))
+    return Head(namespace=store.namespace, embedder=embedder)
 
 
 def lines_of(head: Head, subgraphs: Iterable[Subgraph]) -> Iterator[str]:

@@ -129,10 +129,8 @@ def _request(kind: Kind, call: Mapping[str, Any], server: Server) -> Callable[[]
     if is_chat and is_compatible(model, base_url):
         quieten_loggers()
         return partial(send, kind, server, call)
+    require_key(server)
     name = litellm_name(model, base_url)
-    if not base_url and not server.api_key and (missing := missing_keys(name)):
-        hint = f"Set {' or '.join(missing)}, or use a local model by its base URL."
-        raise ModelAccessDenied(f"No key is set for the model {model!r}.", hint=hint)
     fixed: dict[str, Any] = {"max_retries": 0, "timeout": server.timeout}
     fixed |= {"model": name, "num_retries": 0, "drop_params": True} if is_chat else {"custom_llm_provider": provider_of(name)}
     if base_url:  # always with a key: else LiteLLM would send a provider's key from the environment to this server
@@ -140,6 +138,15 @@ def _request(kind: Kind, call: Mapping[str, Any], server: Server) -> Callable[[]
     elif server.api_key:
         fixed["api_key"] = server.api_key
     return partial(getattr(load_litellm(), kind), **fixed, **call)
+
+
+def require_key(server: Server) -> None:
+    """Raise ModelAccessDenied if the key of the model's provider is evidently missing."""
+    if is_compatible(server.model, server.base_url) or server.base_url or server.api_key:
+        return
+    if missing := missing_keys(litellm_name(server.model)):
+        hint = f"Set {' or '.join(missing)}, or use a local model by its base URL."
+        raise ModelAccessDenied(f"No key is set for the model {server.model!r}.", hint=hint)
 
 
 def check_privacy(server: Server, call: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tampering import statement
 
-from drag_graph.compose.session import open_session
+from drag_graph.app.resources import Resources
 from drag_graph.compose.store_opening import open_store
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.inputs import read_queries
@@ -41,7 +41,7 @@ def settings(request, tmp_path, monkeypatch):
         monkeypatch.setenv("NEO4J_USERNAME", user)
         monkeypatch.setenv("NEO4J_PASSWORD", password)
     settings = load_settings(flags)
-    with open_session(settings) as session:
+    with Resources(settings).writing() as session:
         session.distiller("examples").run(list(read_queries(EXAMPLES / "questions.jsonl", namespace=settings.namespace))[:3])
         store = session.store
         graphs = store.read(query_ids(store))
@@ -129,7 +129,7 @@ def test_orphans_are_removed_and_only_they_and_their_query_is_to_be_distilled_ag
     assert all("`drag-graph distill --replace`" in item.message for item in left)
     with open_store(settings) as store:
         assert store.counts() == {name: 0 if name in gone else number for name, number in counts.items()}
-    with open_session(settings) as session:
+    with Resources(settings).writing() as session:
         lines = list(read_queries(EXAMPLES / "questions.jsonl", namespace=settings.namespace))[:3]
         session.distiller("examples", replace="always").run(lines)
     assert wrong(settings) == []
@@ -227,7 +227,7 @@ def test_concepts_are_counted_and_their_clusters_worked_out_anew(settings, flaw,
 @pytest.fixture
 def linked(settings):
     """The store with its evidence and concepts embedded."""
-    with open_session(settings) as session:
+    with Resources(settings).writing() as session:
         session.linker().run()
     return settings
 
@@ -265,7 +265,7 @@ def test_lost_vectors_are_found_and_made_again(linked):
         assert "`drag-graph link`" in done[0].what
         assert problems(store) == []
         assert mended(linked, store) == []
-    with open_session(linked) as session:
+    with Resources(linked).writing() as session:
         report = session.linker().run()
         assert (report.evidence_vectors, report.concept_vectors) == (2, 2)
     assert wrong(linked) == []

@@ -4,10 +4,10 @@ from contextlib import ExitStack
 
 import pytest
 
+from drag_graph.app.resources import Resources
 from drag_graph.ask.adjacent_passages import PASSAGES
 from drag_graph.ask.find_lines import Finder
 from drag_graph.compose.document_setup import make_ingester
-from drag_graph.compose.session import open_session
 from drag_graph.documents.document_files import files_in
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
@@ -38,7 +38,9 @@ def read_in(tmp_path):
         for name, lines in texts.items():
             (folder / f"{name}.txt").write_text("\n\n".join(lines))
         chosen = {"embedder": "lexical", "privacy": "off", "student": "nearest", "workers": 1, **given}
-        session = opened.enter_context(open_session(Settings(store=str(tmp_path / "graph.lbug"), **chosen), role="extractor"))
+        session = opened.enter_context(
+            Resources(Settings(store=str(tmp_path / "graph.lbug"), **chosen)).writing(role="extractor")
+        )
         assert make_ingester(session, "library").run(files_in([folder])).exit_code == 0
         return session
 

@@ -74,3 +74,36 @@ def test_several_questions_and_lists_are_read_beside_a_writer(writer, tmp_path):
         answers = graph.ask_all(EXAMPLES / "questions.jsonl").result()
         assert {answer.result.not_kept for answer in answers if answer.result.has_sources} == {WRITTEN_ELSEWHERE}
         assert len(graph.show()) == 1
+
+
+def test_asking_goes_on_while_a_write_of_the_same_object_waits(writer, tmp_path):
+    writer.store_next()
+    with DragGraph(tmp_path / "graph.lbug", embedder="lexical") as graph:
+        first = next(iter(read_queries(EXAMPLES / "questions.jsonl"))).query
+        graph.ask(first.text, first.options)
+        run = graph.ingest(text="The Moon causes tides.", name="note", wait=False)
+        began = time.monotonic()
+        while time.monotonic() - began < 2:
+            assert graph.ask(first.text, first.options).result.not_kept == WRITTEN_ELSEWHERE
+        assert not run.is_done
+        assert time.monotonic() - began < 10
+        writer.stdin.close()
+        writer.wait(timeout=60)
+        assert run.result(30).totals()["added"] == 1
+
+
+OTHER = """
+import sys
+from drag_graph.app import DragGraph
+with DragGraph(sys.argv[1], embedder="lexical", store_timeout=10) as graph:
+    graph.ingest(text="Oxygen causes rust.", name="other")
+"""
+
+
+def test_another_process_writes_while_this_application_is_idle(tmp_path):
+    with DragGraph(tmp_path / "graph.lbug", embedder="lexical") as graph:
+        graph.ingest(text="The Moon causes tides.", name="note")
+        assert graph.ask("What causes tides?").result.not_kept == ""
+        subprocess.run([sys.executable, "-c", OTHER, tmp_path / "graph.lbug"], check=True, timeout=60)
+        assert len(graph.show()) == 2
+        assert graph.ask("What causes rust?").result.not_kept == ""

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
+from drag_graph.app.resources import Resources
 from drag_graph.ask.student_prompt import QUOTED
 from drag_graph.compose.document_setup import make_ingester
-from drag_graph.compose.session import open_session
 from drag_graph.documents.document_files import files_in
 from drag_graph.errors import BudgetReached, Interrupted
 from drag_graph.privacy import gate_opening as opening
@@ -37,7 +37,7 @@ def ingested(tmp_path, folder, server, *, model="gpt-4o-mini", address="", on_re
     """Read the folder in by a model of the server, and return the report."""
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "privacy": "off", "workers": 1, **options}
     chosen = {"document_extractor": model, "teacher_base_url": address or server.url, "teacher_api_key": "k"}
-    with open_session(Settings(**given, **chosen), role="extractor") as session:
+    with Resources(Settings(**given, **chosen)).writing(role="extractor") as session:
         report = make_ingester(session, "library", on_result=on_result).run(files_in([folder]))
         found = {graph.title: graph for graph in session.store.read([item.id for item in report.documents])}
     return report, found
@@ -176,7 +176,7 @@ def test_a_student_is_shown_lines_of_documents_between_marks(tmp_path, folder, s
     (folder / "tides.txt").write_text(f"{TIDES}\n\n{ORDER}")
     ingested(tmp_path, folder, server, model="patterns")
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
-    with open_session(Settings(**given, student_base_url=server.url, privacy="off"), asks=True) as session:
+    with Resources(Settings(**given, student_base_url=server.url, privacy="off")).writing(asks=True) as session:
         asked = session.asker().ask_text("What causes the tides of the oceans?")
     assert {line.text for line in asked.answer.lines} & {TIDES, ORDER}
     prompt = json.dumps([request.body["messages"] for request in server.requests])
@@ -191,12 +191,12 @@ def test_a_student_that_is_away_sees_no_private_line_of_a_document(tmp_path, fol
     (folder / "told.txt").write_text(f"{PERSON} visits the clinic of the town.\n\nThe clinic of the town has nurses at night.")
     ingested(tmp_path, folder, server, model="patterns")
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
-    with open_session(Settings(**given, student_base_url=away), asks=True) as session:
+    with Resources(Settings(**given, student_base_url=away)).writing(asks=True) as session:
         asked = session.asker().ask_text("Who visits the clinic of the town?")
     assert "nurses" in json.dumps([line.text for line in asked.answer.lines])
     assert PERSON not in json.dumps([request.body for request in server.requests])
     assert "private" in {reason for _, reason in asked.dropped}
-    with open_session(Settings(**given | {"student": "nearest"}, privacy="standard"), asks=True) as session:
+    with Resources(Settings(**given | {"student": "nearest"}, privacy="standard")).writing(asks=True) as session:
         here = session.asker().ask_text("Who visits the clinic of the town?")
     assert PERSON in json.dumps([line.text for line in here.answer.lines]), "one on this machine sees all"
 
@@ -208,11 +208,11 @@ def test_neither_a_private_passage_nor_what_is_adjacent_to_one_goes_away(tmp_pat
     (folder / "told.txt").write_text(f"{PERSON} visits the clinic of the town.\n\nHer hopes are few.")
     ingested(tmp_path, folder, server, model="patterns")
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
-    with open_session(Settings(**given, student_base_url=away), asks=True) as session:
+    with Resources(Settings(**given, student_base_url=away)).writing(asks=True) as session:
         session.asker().ask_text("Who visits the clinic of the town?")
     sent = json.dumps([request.body for request in server.requests])
     assert "It was closed." in sent
     assert not [text for text in (PERSON, "too late", "Her hopes") if text in sent]
-    with open_session(Settings(**given | {"student": "nearest"}, privacy="standard"), asks=True) as session:
+    with Resources(Settings(**given | {"student": "nearest"}, privacy="standard")).writing(asks=True) as session:
         here = session.asker().ask_text("Who visits the clinic of the town?")
     assert "Her hopes are few." in {line.text for line in here.answer.lines}

@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from drag_graph.app import DragGraph
 from drag_graph.errors import (
     MalformedReply,
+    ModelAccessDenied,
     RefusedReply,
     TruncatedReply,
 )
@@ -241,3 +243,11 @@ class TestMalformed:
     def test_no_triples_is_an_answer(self, server, teacher):
         server.script("triples", Say({"triples": []}))
         assert teacher.ask(request_for(TriplesReply, texts=TEXTS)).payload.triples == ()
+
+
+def test_a_run_without_the_key_of_its_teacher_is_not_listed(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with DragGraph(tmp_path / "graph.lbug", embedder="lexical", teacher="gpt-4o-mini", privacy="off") as graph:
+        with pytest.raises(ModelAccessDenied, match="No key is set for the model"):
+            graph.distill(["Why?"])
+        assert len(graph.runs.list()) == 0

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from drag_graph import log
-from drag_graph.compose.session import open_session
+from drag_graph.app.resources import Resources
 from drag_graph.errors import BudgetReached, ConfigurationError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.jobs.ray import cluster
@@ -102,7 +102,7 @@ def lines(number):
 
 def distill(settings, number, meanwhile=None, **options):
     """Distill in this process, `meanwhile(session)` in a thread; return the report, its results and the export."""
-    with open_session(settings) as session, ThreadPoolExecutor(1) as thread:
+    with Resources(settings).writing() as session, ThreadPoolExecutor(1) as thread:
         distiller = session.distiller("the test", **options)
         done = thread.submit(meanwhile or (lambda _session: None), session)
         report = distiller.run(lines(number))
@@ -284,7 +284,7 @@ def test_a_keeper_that_cannot_start_is_given_up(two_nodes, tmp_path, monkeypatch
     monkeypatch.setattr(distillation, "CLOSE_SECONDS", 0.5)
     with (
         ScriptedServer() as server,
-        open_session(settings_of(tmp_path, server, two_nodes.address)) as session,
+        Resources(settings_of(tmp_path, server, two_nodes.address)).writing() as session,
         pytest.raises(ModelUnavailable, match="did not start within 5 s"),
     ):
         session.distiller("the test")
@@ -385,7 +385,7 @@ def test_interrupted_on_a_cluster_of_its_own_and_finished_on_another(two_nodes, 
         assert process.returncode == 0, err
         assert [query["status"] for query in json.loads(out)["queries"]] == ["complete"] * 12
         assert set(asked_of(server).values()) == {1}
-    with open_session(settings_of(tmp_path, server)) as session:
+    with Resources(settings_of(tmp_path, server)).writing() as session:
         assert "\n".join(canonical_lines(session.store.records())) == calm(12)
     assert not _shown(two_nodes), "a secret or a text is in Ray's files"
 
@@ -418,7 +418,7 @@ def test_what_is_no_cluster_is_given_up(tmp_path, monkeypatch):
     with ScriptedServer() as server:
         address = server.url.split("/")[2]
         with (
-            open_session(settings_of(tmp_path, server, address)) as session,
+            Resources(settings_of(tmp_path, server, address)).writing() as session,
             pytest.raises(ModelUnavailable, match="did not answer"),
         ):
             session.distiller("the test")
@@ -435,7 +435,7 @@ def test_what_is_no_cluster_is_given_up(tmp_path, monkeypatch):
 )
 def test_what_cannot_be_done_on_a_cluster_is_refused_in_words(tmp_path, flags, kind, words):
     settings = load_settings({"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "engine": "ray", **flags})
-    with open_session(settings) as session, pytest.raises(kind, match=words):
+    with Resources(settings).writing() as session, pytest.raises(kind, match=words):
         session.distiller("the test")
 
 
@@ -451,7 +451,7 @@ def test_workers_get_asked_texts_alone_and_what_leaves_them_is_checked_where_the
         server.always("evidence", evidence_of)
         away = server.url.replace("127.0.0.1", "127.1")
         settings = settings_of(tmp_path, server, two_nodes.address, teacher_base_url=away, ray_processes=1)
-        with open_session(settings) as session:
+        with Resources(settings).writing() as session:
             results = list(session.distiller("the test").run(lines).results())
     assert [result.status for result in results] == ["complete", "quarantined"]
     assert results[1].error.startswith("privacy: ")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.compose.session import open_session
+from drag_graph.app.resources import Resources
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.settings import load_settings
@@ -64,7 +64,7 @@ def distill(server, tmp_path, **flags):
             **flags,
         }
     )
-    with open_session(settings) as session:
+    with Resources(settings).writing() as session:
         report = session.distiller().run([InputLine(1, query=make_query(QUESTION))])
         (result,) = report.queries
         assert result.status == "complete", result.error

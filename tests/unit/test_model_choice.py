@@ -7,8 +7,8 @@ from importlib.metadata import Distribution, DistributionFinder
 import numpy as np
 import pytest
 
+from drag_graph.app.resources import Resources
 from drag_graph.compose.model_factories import make_teacher, privacy_level
-from drag_graph.compose.session import open_session
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.documents.file_loaders import load
 from drag_graph.errors import ConfigurationError, UnknownModel
@@ -123,7 +123,7 @@ def test_another_package_adds_a_loader(acme, tmp_path):
 @pytest.mark.parametrize("level", [{}, {"privacy": "strict"}])
 def test_a_mistyped_name_is_an_error_about_the_name(given, asks, near, level):
     with pytest.raises(UnknownModel) as caught:
-        open_session(Settings(**given, **level), asks=asks)
+        Resources(Settings(**given, **level)).writing(asks=asks)
     assert next(iter(given.values())) in str(caught.value)
     assert near in caught.value.hint
     assert "privacy" not in str(caught.value) + caught.value.hint

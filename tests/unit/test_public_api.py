@@ -100,7 +100,7 @@ def test_public_names_are_documented_and_others_do_not_exist():
     for name in drag_graph.__all__:
         value = getattr(drag_graph, name)
         assert not inspect.isclass(value) or value.__doc__
-    assert not hasattr(drag_graph, "open_session")
+    assert not hasattr(drag_graph, "Resources")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import MalformedReply, Spent
 from drag_graph.graph import paging
 from drag_graph.jobs.distill_job import Distiller
-from drag_graph.jobs.stale_queries import READ, UNDATED, due, lines, source_of
+from drag_graph.jobs.stale_queries import READ, UNDATED, due, source_of, stale_lines
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
@@ -62,7 +62,7 @@ def test_more_than_a_page_is_due(store):
     ids = fill(store, expired=range(2 * READ + 1))
     found = list(due(store, ["expired"], NOW))
     assert [item.query.id for item in found] == sorted(ids.values())
-    assert [line.number for line in lines(store, found)] == list(range(1, len(ids) + 1))
+    assert [line.number for line in stale_lines(store, found)] == list(range(1, len(ids) + 1))
 
 
 @pytest.mark.usefixtures("small_pages")
@@ -80,7 +80,7 @@ def test_a_line_has_the_query_and_its_edition(store):
     ids = fill(store, expired=(1, 2))
     undated = make_subgraph("undated").model_copy(update={"created_at": ""})
     store.save([undated], PLAIN)
-    made = {line.query.id: line for line in lines(store, due(store, ["expired"], NOW))}
+    made = {line.query.id: line for line in stale_lines(store, due(store, ["expired"], NOW))}
     assert made.keys() == {*ids.values(), undated.query.id}
     assert made[ids[1]].query == store.read([ids[1]])[0].query
     assert made[ids[1]].edition == make_subgraph(1).created_at
@@ -92,7 +92,7 @@ def test_what_was_erased_or_refreshed_since_it_was_found_is_left_out(store):
     found = list(due(store, ["expired"], NOW))
     store.erase([ids[1]])
     store.save([make_subgraph(2).model_copy(update={"created_at": NOW})], PLAIN, replace=True)
-    assert [line.query.id for line in lines(store, found)] == [ids[3]]
+    assert [line.query.id for line in stale_lines(store, found)] == [ids[3]]
 
 
 def run_of(source, *, finished=False, stopped="", kind="refresh"):
@@ -148,7 +148,7 @@ def refreshed(store, teacher, journal=None, *, retry=False):
     settings = load_settings({"workers": 2})
     run = start_run(kind="refresh", namespace="default", store="memory", source="test", teacher="saying", plan="lean")
     distills = Distillation(settings, LexicalEmbedder(), teacher)
-    stale = lines(store, due(store, ["expired"], NOW))
+    stale = stale_lines(store, due(store, ["expired"], NOW))
     return Distiller(store, distills, journal or Ledger().journal, run, workers=2, retry_quarantined=retry).run(stale)
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from drag_graph.app.resources import Resources
 from drag_graph.compose.model_factories import make_reworder
-from drag_graph.compose.session import open_session
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.inputs import make_query
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
@@ -136,6 +136,6 @@ def test_a_model_that_cannot_be_used_ends_the_run(settings, tmp_path):
 def test_a_model_of_another_machine_is_refused(settings, address):
     with (
         pytest.raises(ConfigurationError, match="not on this machine"),
-        open_session(settings.model_copy(update={"rewriter": "gpt-4o-mini", "rewriter_base_url": address})),
+        Resources(settings.model_copy(update={"rewriter": "gpt-4o-mini", "rewriter_base_url": address})).writing(),
     ):
         pass
