@@ -32,7 +32,8 @@ class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
 
     Arguments are settings by name. They win over `settings`, or without it over the environment (`DRAG_GRAPH_*`) and
     `drag-graph.toml`. Store and models are opened when they are first needed and shared by all threads. Use it as a context
-    manager, call `close`, or let the end of the process close it.
+    manager, call `close`, or let the end of the process close it. `on_progress` is called in the thread of a run; if it raises,
+    the run ends with that error, and the same call resumes it.
 
     Raises ConfigurationError for a setting that does not exist or has an unusable value.
     """

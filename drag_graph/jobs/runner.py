@@ -37,6 +37,7 @@ class RunProgress:
 
 
 OnProgress = Callable[[RunProgress], None]
+"""Called in the thread of the run. An exception that it raises ends the run; the same call resumes it."""
 
 
 class ProgressMeter:

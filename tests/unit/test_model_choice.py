@@ -122,8 +122,8 @@ def test_another_package_adds_a_loader(acme, tmp_path):
 )
 @pytest.mark.parametrize("level", [{}, {"privacy": "strict"}])
 def test_a_mistyped_name_is_an_error_about_the_name(given, asks, near, level):
-    with pytest.raises(UnknownModel) as caught:
-        Resources(Settings(**given, **level)).writing(asks=asks)
+    with pytest.raises(UnknownModel) as caught, Resources(Settings(**given, **level)).writing(asks=asks):
+        pass
     assert next(iter(given.values())) in str(caught.value)
     assert near in caught.value.hint
     assert "privacy" not in str(caught.value) + caught.value.hint
