@@ -42,7 +42,7 @@ def _versions():
     if EXISTING:
         return EXISTING
     try:
-        find_java(release_of("2026"), dict(os.environ))
+        find_java(release_of("2026"))
     except ConfigurationError:
         return ["5.26"]
     return ["5.26", "2026"]
@@ -182,18 +182,18 @@ def pytest_collection_finish(session):
     is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" and not session.config.option.collectonly
     if is_first and not EXISTING and any(map(_needs_server, session.items)):
         shared_folder(session.config)  # two threads at once would make two
-        Thread(target=_start_early, args=(session.config, dict(os.environ)), daemon=True).start()
+        Thread(target=_start_early, args=(session.config,), daemon=True).start()
 
 
-def _start_early(config, environment):
+def _start_early(config):
     with suppress(DragGraphError):  # the test that needs the server says what is wrong
-        run_server(VERSIONS[0], config, environment)
+        run_server(VERSIONS[0], config)
 
 
 def _address(version, config):
     if version in EXISTING:
         return version, "neo4j", os.environ.get("DRAG_GRAPH_TEST_NEO4J_PASSWORD", PASSWORD)
-    return run_server(version, config, dict(os.environ)).bolt_address, "neo4j", PASSWORD
+    return run_server(version, config).store, "neo4j", PASSWORD
 
 
 @pytest.fixture(scope="session")

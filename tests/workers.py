@@ -1,9 +1,10 @@
 """What the processes of one run (`pytest -n`) share: a folder, a Neo4j, and the record of executed statements."""
 
+import contextlib
 import os
 from pathlib import Path
 
-from drag_graph.stores.neo4j.server import start_server
+from drag_graph.stores.neo4j.server import start_server, stop_server
 from drag_graph.stores.shared import cypher_files
 
 PASSWORD = "a-password-for-tests"
@@ -27,11 +28,20 @@ def home_of(version, config):
     return shared_folder(config) / f"neo4j-{version}"
 
 
-def run_server(version, config, environment):
-    """Return the run's Neo4j: whoever comes first starts it, the others find it. It ends when the run does."""
+def run_server(version, config):
+    """Return the run's Neo4j: the first caller starts it, the others get the running one. It ends when the run does."""
     run = os.getppid() if is_worker() else os.getpid()
-    options = {"password": PASSWORD, "bolt_port": 0, "http_port": 0, "environment": environment, "parent": run}
-    return start_server(version, home_of(version, config), **options)
+    return start_server(version, home_of(version, config), password=PASSWORD, bolt_port=0, http_port=0, parent=run)
+
+
+@contextlib.contextmanager
+def running_server(version, home, *, bolt_port=0, http_port=0):
+    """Run a Neo4j on `home` for the length of a `with` block; it never outlives the block or this process."""
+    ports = {"bolt_port": bolt_port, "http_port": http_port}
+    try:
+        yield start_server(version, home, password=PASSWORD, parent=os.getpid(), **ports)
+    finally:
+        stop_server(home)
 
 
 def note_executed(config, known):

@@ -12,7 +12,7 @@ from drag_graph.ports.graph_store import GraphStore, Problem
 
 if TYPE_CHECKING:
     from drag_graph.app.store_erasing import ErasureReport
-    from drag_graph.stores.neo4j.server.commands import ServerReport
+    from drag_graph.stores.neo4j.server import ServerReport
 
 Neo4jVersion = Literal["5.26", "2026"]
 
@@ -114,24 +114,31 @@ class StoreGroup(ResourceUser):
 
         Raises StoreUnavailable if it does not start, ConfigurationError for an unusable folder or port.
         """
-        from drag_graph.stores.neo4j.server import Memory
-        from drag_graph.stores.neo4j.server.commands import server_up
+        from drag_graph.stores.neo4j.server import start_server
 
-        memory, password = Memory(heap, page_cache), self._resources.settings.neo4j_password.get_secret_value()
-        ports = {"bolt_port": bolt_port, "http_port": http_port}
-        return server_up(password, version, home, memory=memory, on_progress=on_progress, **ports)
+        password = self._resources.settings.neo4j_password.get_secret_value()
+        return start_server(
+            version,
+            home,
+            password=password,
+            bolt_port=bolt_port,
+            http_port=http_port,
+            heap=heap,
+            page_cache=page_cache,
+            on_progress=on_progress,
+        )
 
     def down(self, *, home: Path | None = None) -> "ServerReport":
         """Stop the server that `up` started; its data stay. Does nothing if none runs."""
-        from drag_graph.stores.neo4j.server.commands import server_down
+        from drag_graph.stores.neo4j.server import stop_server
 
-        return server_down(home)
+        return stop_server(home)
 
     def status(self, *, home: Path | None = None) -> Status:
         """Describe the store and the local server. Raises StoreError if neither answers."""
-        from drag_graph.stores.neo4j.server.commands import server_state
+        from drag_graph.stores.neo4j.server import server_status
 
-        server = server_state(home)
+        server = server_status(home)
         try:
             with self._resources.exclusive_store(read_only=True) as store:
                 return Status(server, _contents(store, self._resources.settings.store))

@@ -12,19 +12,19 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from workers import PASSWORD, running_server
 
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
 from drag_graph.stores.neo4j.connection import Neo4jConnection
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
-from drag_graph.stores.neo4j.server import running_server, server_status, start_server, stop_server
+from drag_graph.stores.neo4j.server import server_status, start_server, stop_server
 from drag_graph.testing.builders import DEFAULT_TRIPLES, expected, make_answer, make_subgraph
 from drag_graph.testing.contract.base import assert_same, records_of
 
 pytestmark = pytest.mark.neo4j
 
 PLAIN = Aggregation()
-PASSWORD = "a-password-for-this-test"
 WRONG = "not-the-password-1"
 TRIPLES = (*DEFAULT_TRIPLES, *((f"thing {n}", "is_part_of", f"thing {n + 1}", 0.9, n % 3) for n in range(15)))
 
@@ -332,11 +332,11 @@ class TestRestart:
         home = tmp_path / "home"
         ports = {"bolt_port": quiet_port(), "http_port": quiet_port()}
         with (
-            running_server("5.26", home, password=PASSWORD, **ports) as server,
-            store_at(server.bolt_address, password=PASSWORD, timeout=400) as store,
+            running_server("5.26", home, **ports) as server,
+            store_at(server.store, password=PASSWORD, timeout=400) as store,
             ThreadPoolExecutor(2) as pool,
         ):
-            list(pool.map(self._migrate, [server.bolt_address] * 2))
+            list(pool.map(self._migrate, [server.store] * 2))
             assert all(migration.applied_at for migration in store.migrations())
             enough = threading.Event()
             writers = [pool.submit(self._write, store, first, enough) for first in (0, 1)]
@@ -350,7 +350,7 @@ class TestRestart:
             self._check(store, told)
             before = records_of(store)
             stop_server(home)
-            self._check_down(server.bolt_address)
+            self._check_down(server.store)
             start_server("5.26", home, password=PASSWORD, **ports)
             assert records_of(store) == before
 

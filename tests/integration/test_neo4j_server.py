@@ -15,12 +15,11 @@ from pathlib import Path
 import neo4j
 import pytest
 from neo4j.exceptions import AuthError
-from workers import PASSWORD, home_of, run_server
+from workers import PASSWORD, home_of, run_server, running_server
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable
-from drag_graph.stores.neo4j.server import process, running_server, server_status, start_server, stop_server
+from drag_graph.stores.neo4j.server import process, server_status, start_server, stop_server
 from drag_graph.stores.neo4j.server.java import find_java
-from drag_graph.stores.neo4j.server.libraries import default_cache, is_complete
 from drag_graph.stores.neo4j.server.releases import RELEASES
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
@@ -31,12 +30,8 @@ LONGEST = 120
 """Seconds in which a process ends, also on a machine that has other work."""
 
 
-def environment():
-    return dict(os.environ)
-
-
 def one_value(server, text, password=PASSWORD, **parameters):
-    with neo4j.GraphDatabase.driver(server.bolt_address, auth=(server.username, password)) as driver:
+    with neo4j.GraphDatabase.driver(server.store, auth=(server.username, password)) as driver:
         return driver.execute_query(text, parameters).records[0][0]
 
 
@@ -75,18 +70,18 @@ def home(pytestconfig):
 @pytest.fixture(scope="module")
 def server(home, pytestconfig):
     """The server of the whole run."""
-    return run_server(LTS.series, pytestconfig, environment())
+    return run_server(LTS.series, pytestconfig)
 
 
 def test_it_answers_over_bolt_and_http_and_serves_browser(server):
     assert one_value(server, "CALL dbms.components() YIELD versions RETURN versions[0]") == LTS.version
-    status, root = page(server.http_address)
+    status, root = page(server.browser.removesuffix("browser/"))
     assert (status, f'"neo4j_version":"{LTS.version}"' in root, f"bolt://127.0.0.1:{server.bolt_port}" in root) == (
         200,
         True,
         True,
     )
-    status, browser = page(server.browser_address)
+    status, browser = page(server.browser)
     assert status == 200
     assert "<html" in browser.lower()
 
@@ -107,98 +102,74 @@ def test_it_opens_with_the_password_that_was_set_and_no_other(server, password):
 
 
 def test_starting_it_again_reports_the_one_that_runs(server, home):
-    again = start_server(LTS.version, home, password=PASSWORD, environment=environment())
-    assert (again.already_running, again.pid, again.bolt_port) == (True, server.pid, server.bolt_port)
+    again = start_server(LTS.series, home, password=PASSWORD)
+    assert (again.pid, again.store) == (server.pid, server.store)
     status = server_status(home)
-    assert (status.running, status.version, status.http_address) == (True, LTS.version, server.http_address)
+    assert (status.running, status.version, status.browser) == (True, LTS.version, server.browser)
 
 
 @pytest.mark.alone
-def test_another_version_password_or_owner_is_refused_and_it_goes_on(server, home):
+def test_another_version_or_password_is_refused_and_it_goes_on(server, home):
     assert one_value(server, "RETURN 1") == 1
     with pytest.raises(ConfigurationError, match=r"5\.26\.30 runs on"):
-        start_server(CURRENT.version, home, password=PASSWORD, environment=environment())
+        start_server(CURRENT.series, home, password=PASSWORD)
     with pytest.raises(ConfigurationError, match="another password"):
-        start_server(LTS.version, home, password="not-the-password", environment=environment())
-    with pytest.raises(ConfigurationError, match="already runs"), running_server(LTS.version, home):
-        pass
+        start_server(LTS.series, home, password="not-the-password")
     assert one_value(server, "RETURN 1") == 1
 
 
 def test_its_ports_are_refused_to_a_second_one(server, tmp_path):
     with pytest.raises(StoreUnavailable, match=rf"Port {server.bolt_port} \(Bolt\) is in use"):
-        start_server(
-            LTS.version, tmp_path, password=PASSWORD, bolt_port=server.bolt_port, http_port=0, environment=environment()
-        )
+        start_server(LTS.series, tmp_path, password=PASSWORD, bolt_port=server.bolt_port)
     assert not server_status(tmp_path).running
 
 
 @pytest.mark.long
-def test_a_server_of_a_test_never_outlives_it(tmp_path):
+@pytest.mark.parametrize("is_started", [True, False])
+def test_a_server_never_outlives_its_parent(tmp_path, is_started):
     code = (
         "import os, pathlib, sys, time\n"
-        "from drag_graph.stores.neo4j.server import running_server\n"
-        "with running_server(sys.argv[1], pathlib.Path(sys.argv[2]), environment=dict(os.environ)) as server:\n"
-        "    print(server.pid, flush=True)\n"
-        "    time.sleep(600)\n"
+        "from drag_graph.stores.neo4j.server import start_server\n"
+        "start_server(sys.argv[1], pathlib.Path(sys.argv[2]), password='a-password-for-this-test', parent=os.getpid())\n"
+        "print('started', flush=True)\n"
+        "time.sleep(600)\n"
     )
-    command = [sys.executable, "-c", code, LTS.version, str(tmp_path)]
+    command = [sys.executable, "-c", code, LTS.series, str(tmp_path)]
     with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as test:
         try:
-            pid = int(test.stdout.readline())
-            assert server_status(tmp_path).pid == pid
+            assert not is_started or test.stdout.readline() == "started\n"
+            while not server_status(tmp_path).running and test.poll() is None:
+                time.sleep(0.1)
+            pid = server_status(tmp_path).pid
         finally:
             test.kill()
+    assert pid
     assert ends(pid, LONGEST), "the server outlived the process that started it"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("tie", ["stop_with=os.pipe()[0]", "parent=os.getpid()"])
-def test_a_server_whose_starter_dies_while_it_starts_ends_too(tmp_path, tie):
-    code = (
-        "import os, pathlib, sys\n"
-        "from drag_graph.stores.neo4j.server import start_server\n"
-        "home = pathlib.Path(sys.argv[2])\n"
-        "options = dict(password='a-password-for-this-test', bolt_port=0, http_port=0, environment=dict(os.environ))\n"
-        f"start_server(sys.argv[1], home, {tie}, **options)\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, LTS.version, str(tmp_path)], cwd=REPOSITORY) as test:
-        while server_status(tmp_path).pid is None and test.poll() is None:
-            time.sleep(0.1)
-        pid = server_status(tmp_path).pid
-        test.kill()
-    assert pid is not None
-    assert ends(pid, LONGEST)
 
 
 @pytest.mark.neo4j_2026
 def test_the_current_release_starts_where_its_java_is_and_else_says_which_is_needed(tmp_path):
     try:
-        find_java(CURRENT, environment())
+        find_java(CURRENT)
     except ConfigurationError:
-        with pytest.raises(ConfigurationError, match="Java 21 or newer"):
-            start_server(CURRENT.version, tmp_path, password=PASSWORD, environment=environment())
+        with pytest.raises(ConfigurationError, match="version 21 or newer"):
+            start_server(CURRENT.series, tmp_path, password=PASSWORD)
         return
-    with running_server(CURRENT.version, tmp_path, password=PASSWORD, environment=environment()) as server:
+    with running_server(CURRENT.series, tmp_path) as server:
         assert one_value(server, "CALL dbms.components() YIELD name, versions RETURN versions[0]") == CURRENT.version
-        assert page(server.http_address)[0] == page(server.browser_address)[0] == 200
+        assert page(server.browser.removesuffix("browser/"))[0] == page(server.browser)[0] == 200
     assert not server_status(tmp_path).running
-
-
-def test_what_was_fetched_is_marked_complete(server):
-    assert server.running
-    assert is_complete(default_cache(environment()) / LTS.version)
 
 
 @pytest.mark.long
 def test_after_kill_9_it_starts_on_the_same_home_with_its_data(tmp_path):
-    with running_server(LTS.version, tmp_path, password=PASSWORD, environment=environment()) as first:
+    with running_server(LTS.series, tmp_path) as first:
         one_value(first, "CREATE (n:Kept {value: $value}) RETURN n.value", value=7)
         os.kill(first.pid, signal.SIGKILL)
         assert ends(first.pid, LONGEST)
         assert not server_status(tmp_path).running
     # Outliving us is the other way to start one: nothing watches, `stop_server` alone ends it.
-    second = start_server(LTS.version, tmp_path, password=PASSWORD, bolt_port=0, http_port=0, environment=environment())
+    second = start_server(LTS.series, tmp_path, password=PASSWORD)
     assert one_value(second, "MATCH (n:Kept) RETURN n.value") == 7
     assert not stop_server(tmp_path).running
     assert ends(second.pid, 0)

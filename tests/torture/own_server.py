@@ -25,20 +25,14 @@ class OwnServer:
         return f"bolt://127.0.0.1:{self._ports['bolt_port']}", "neo4j", PASSWORD
 
     def __enter__(self):
-        # It ends when this pipe does, whatever ends us.
-        self._pipe = os.pipe()
         self.start()
         return self
 
     def __exit__(self, *exc):
         stop_server(self.home)
-        for end in self._pipe:
-            os.close(end)
 
     def start(self):
-        environment = dict(os.environ)
-        ends = {"stop_with": self._pipe[0], "parent": os.getpid()}
-        start_server("5.26", self.home, password=PASSWORD, **self._ports, environment=environment, **ends)
+        start_server("5.26", self.home, password=PASSWORD, parent=os.getpid(), **self._ports)
 
     def kill(self):
         """Send SIGKILL."""

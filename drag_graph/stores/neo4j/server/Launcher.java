@@ -1,12 +1,9 @@
 // Starts one Neo4j Community server in this JVM and stays until it is told to stop.
 //
-//   java [options] -cp 'LIB/*' Launcher.java HOME CONFIGURATION [--parent PID] [--stdin]
+//   java [options] -cp 'LIB/*' Launcher.java HOME CONFIGURATION [--parent PID]
 //
 // --parent PID   stop the server as soon as that process is gone (killed, too)
-// --stdin        stop the server as soon as standard input reaches its end
 
-import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -19,17 +16,14 @@ public final class Launcher {
 
     public static void main(String[] arguments) throws Exception {
         if (arguments.length < 2) {
-            System.err.println("usage: Launcher HOME CONFIGURATION [--parent PID] [--stdin]");
+            System.err.println("usage: Launcher HOME CONFIGURATION [--parent PID]");
             System.exit(2);
         }
         List<String> options = Arrays.asList(arguments).subList(2, arguments.length);
-        // The watchers come first: the one who asked may be gone before the database is up.
+        // The watcher comes first: the one who asked may be gone before the database is up.
         int parent = options.indexOf("--parent");
         if (parent >= 0) {
             watchProcess(Long.parseLong(options.get(parent + 1)));
-        }
-        if (options.contains("--stdin")) {
-            watchStandardInput();
         }
         DatabaseManagementService service = start(Path.of(arguments[0]), Path.of(arguments[1]));
         Runtime.getRuntime().addShutdownHook(new Thread(service::shutdown, "shutdown"));
@@ -53,22 +47,6 @@ public final class Launcher {
         ProcessHandle.of(pid).ifPresentOrElse(
                 handle -> handle.onExit().thenRun(() -> stop("process " + pid + " is gone")),
                 () -> stop("process " + pid + " does not exist"));
-    }
-
-    private static void watchStandardInput() {
-        Thread watcher = new Thread(() -> {
-            InputStream input = System.in;
-            try {
-                while (input.read() >= 0) {
-                    // Only the end matters, not what is written.
-                }
-            } catch (IOException error) {
-                // An unreadable input is as good as a closed one.
-            }
-            stop("standard input was closed");
-        }, "standard-input-watcher");
-        watcher.setDaemon(true);
-        watcher.start();
     }
 
     private static void stop(String reason) {

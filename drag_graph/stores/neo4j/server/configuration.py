@@ -4,7 +4,6 @@ Built into a launcher, Neo4j has Bolt, HTTP and authentication off unless they a
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from drag_graph.errors import ConfigurationError
@@ -14,35 +13,14 @@ from drag_graph.stores.neo4j.server.releases import Neo4jRelease
 _SIZE = re.compile(r"[1-9][0-9]*[mgMG]")
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What a server may use: a whole number and `m` or `g`. The page cache should hold the store (docs/scale.md).
-
-    Raises ConfigurationError for anything else.
-    """
-
-    heap: str = "1g"
-    page_cache: str = "128m"
-
-    def __post_init__(self) -> None:
-        for name, size in (("heap", self.heap), ("page cache", self.page_cache)):
-            if not _SIZE.fullmatch(size):
-                raise ConfigurationError(f"{size!r} is not a size for the {name}.", hint="Give a number and m or g: 512m, 4g.")
-
-    @property
-    def java_options(self) -> list[str]:
-        """The options of the JVM: it begins with half a gigabyte, or with all where that is less."""
-        small = self.heap[-1] in "mM" and int(self.heap[:-1]) < _FIRST_HEAP
-        return [f"-Xms{self.heap if small else f'{_FIRST_HEAP}m'}", f"-Xmx{self.heap}"]
+def check_size(name: str, size: str) -> None:
+    """Raise ConfigurationError unless `size` is a whole number and `m` or `g`."""
+    if not _SIZE.fullmatch(size):
+        raise ConfigurationError(f"{size!r} is not a size for the {name}.", hint="Give a number and m or g: 512m, 4g.")
 
 
-_FIRST_HEAP = 512
-"""MB."""
-SMALL = Memory()
-
-
-def write_configuration(home: Path, release: Neo4jRelease, bolt_port: int, http_port: int, memory: Memory) -> Path:
-    """Write `conf/neo4j.conf` below `home`, anew at each start, and return its path. Raises OSError when it cannot."""
+def write_configuration(home: Path, release: Neo4jRelease, bolt_port: int, http_port: int, page_cache: str) -> Path:
+    """Write `conf/neo4j.conf` below `home`, again at each start, and return its path. Raises OSError."""
     settings = {
         "server.default_listen_address": LOOPBACK,
         "server.bolt.enabled": "true",
@@ -53,7 +31,7 @@ def write_configuration(home: Path, release: Neo4jRelease, bolt_port: int, http_
         "server.http.advertised_address": f"{LOOPBACK}:{http_port}",
         "server.https.enabled": "false",
         "dbms.security.auth_enabled": "true",
-        "server.memory.pagecache.size": memory.page_cache,
+        "server.memory.pagecache.size": page_cache,
         # As delivered, each database sets 256 MB of log aside, and the log of two days of writing stays, without an upper
         # bound. Recovery needs what came after the last checkpoint, and no replica reads from ours.
         "db.tx_log.rotation.size": "64m",
@@ -61,7 +39,7 @@ def write_configuration(home: Path, release: Neo4jRelease, bolt_port: int, http_
         # Nothing is reported to anybody: not by the server, not by Neo4j Browser, which it serves.
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",
-        # A setting that the version does not know stops the start instead of being passed over.
+        # A setting that the version does not know stops the start instead of being ignored.
         "server.config.strict_validation.enabled": "true",
         **dict(release.settings),
     }

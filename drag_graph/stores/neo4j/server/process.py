@@ -15,21 +15,21 @@ LOOPBACK = "127.0.0.1"
 _POLL_SECONDS = 0.1
 _EXEC_TRIES = 20
 # A shell starts the server in the background and ends at once, so the server is nobody's child: it cannot become a zombie of
-# ours, and Python has no process object to warn about. A background job would read /dev/null, hence descriptor 3.
-_SPAWN = 'exec 3<&0; "$@" <&3 3<&- >&2 & echo $!'
+# ours, and Python has no process object to warn about.
+_SPAWN = '"$@" >&2 & echo $!'
 
 
-def spawn(command: Sequence[str], log: Path, folder: Path, stdin: int = subprocess.DEVNULL) -> int:
+def spawn(command: Sequence[str], log: Path, folder: Path) -> int:
     """Start `command` in a session of its own, output appended to `log`, and return its process id.
 
-    A signal to our terminal's process group does not reach it. Raises StoreUnavailable when it cannot be started.
+    A signal to our terminal's process group does not reach it. Raises StoreUnavailable if it cannot be started.
     """
     try:
         with log.open("ab") as output:
             shell = subprocess.run(  # noqa: S603 - arguments are passed as such, never as shell text
                 ["/bin/sh", "-c", _SPAWN, "sh", *command],
                 cwd=folder,
-                stdin=stdin,
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=output,
                 start_new_session=True,
@@ -65,44 +65,36 @@ def _read_proc(proc: Path) -> list[str]:
 
 
 def runs(pid: int, home: Path) -> bool:
-    """Whether `pid` is the launcher on `home`, and not an unrelated process that was given the same number later."""
+    """Return whether `pid` is the launcher on `home`, and not an unrelated process that got the same number later."""
     arguments = command_line(pid)
     return any(argument.endswith("Launcher.java") for argument in arguments) and str(home) in arguments
 
 
-def terminate(pid: int, home: Path, patience: float) -> bool:
-    """Stop the launcher on `home`: SIGTERM, up to `patience` seconds, then SIGKILL. Return whether SIGTERM was enough.
+def terminate(pid: int, home: Path, patience: float) -> None:
+    """Stop the launcher on `home`: SIGTERM, up to `patience` seconds, then SIGKILL.
 
-    Raises StoreUnavailable when it may not be signalled, or is there 10 s after SIGKILL.
+    Raises StoreUnavailable if it belongs to another user, or still runs 10 s after SIGKILL.
     """
     for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, 10.0)):
+        deadline = time.monotonic() + wait
         try:
             if runs(pid, home):
                 os.kill(pid, number)
         except ProcessLookupError:
-            return number == signal.SIGTERM
+            return
         except PermissionError as error:
             raise StoreUnavailable(f"Process {pid} (Neo4j) belongs to another user.", hint="Stop it as that user.") from error
-        deadline = time.monotonic() + wait
         while runs(pid, home) and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
-        if not runs(pid, home):
-            return number == signal.SIGTERM
-    raise StoreUnavailable(f"Neo4j (process {pid}) does not stop.", hint="Look at the process; the machine may be out of disk.")
-
-
-def listens(port: int) -> bool:
-    """Whether something accepts connections at `port` of this machine."""
-    with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
-        return True
-    return False
+    if runs(pid, home):
+        raise StoreUnavailable(f"Neo4j (process {pid}) does not stop.", hint="The machine may be out of disk space.")
 
 
 def reserve_ports(wanted: Sequence[tuple[str, int]]) -> list[int]:
     """Return the ports to use: each as `wanted` (name, port), or a free one for 0. All are bound at once, so they differ.
 
     Raises StoreUnavailable that names the one in use. They are free again on return, so another process could still
-    take one: then the server's own start fails, and says so.
+    take one: then the server's own start fails, with that reason.
     """
     with contextlib.ExitStack() as stack:
         ports = []
