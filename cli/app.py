@@ -14,7 +14,7 @@ import typer
 from drag_graph.errors import DragGraphError
 
 from .command_table import CommandTable
-from .output import print_error
+from .output import AS_JSON, print_error
 
 EXIT_INTERRUPTED = 130
 _UNWRITABLE = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -26,12 +26,14 @@ app = typer.Typer(
     cls=CommandTable,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
         "Turn a large model's knowledge into a graph that a small local model can use, and trace every answer back to its "
         "sources.\n\n"
-        "Start with: drag-graph distill questions.jsonl, drag-graph ask TEXT, drag-graph audit ANSWER_ID."
+        "Examples:\n"
+        "  drag-graph distill questions.jsonl --teacher gpt-4o-mini\n"
+        '  drag-graph ask "Why do antibiotics not cure a cold?"\n'
+        "  drag-graph audit 3f2a"
     ),
 )
 
@@ -73,6 +75,7 @@ def _command() -> Any:
 
 def _run(*, debug: bool) -> int:
     """Run the command, report its error if it raises one, and return the exit code."""
+    AS_JSON.set("--json" in sys.argv)  # until the arguments are parsed (`options.with_settings`)
     try:
         code = _command()(standalone_mode=False, prog_name="drag-graph")
     except (typer.Abort, KeyboardInterrupt):

@@ -10,8 +10,8 @@ from . import options, render
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Run the cloud that connects several sites.")
-edges_app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(no_args_is_help=True, help="Run the cloud that connects several sites.")
+edges_app = typer.Typer()
 app.add_typer(edges_app, name="edges")
 
 SiteName = Annotated[str, typer.Argument(help="Name of the site.", show_default=False)]

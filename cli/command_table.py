@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from inspect import cleandoc
 from keyword import iskeyword
+from types import MethodType
 from typing import Any
 
 import typer
@@ -45,22 +46,21 @@ MODULES = {"ask": "answers", "audit": "answers", "show": "answers", "eval": "eva
 """Modules that are not named after their command."""
 OLD_FLAGS = {"--distil-missing": "--distill-missing", "--level": "--privacy"}
 """Flags that were renamed, with their new names. The old names work until the next release."""
+WIDEST_HELP = 100
+"""Maximum width of a help text in columns; it is narrower on a narrow terminal."""
 SUMMARIES = {name: summary for commands in PANELS.values() for name, summary in commands.items()}
 
 
 class CommandTable(TyperGroup):
     """The root command. It lists commands without importing them."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names in the order of the panels."""
-        del ctx
-        return list(SUMMARIES)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a stand-in with the command's summary and panel, or None for an unknown name."""
-        del ctx
-        panel = next((panel for panel, commands in PANELS.items() if cmd_name in commands), None)
-        return panel and TyperCommand(cmd_name, help=SUMMARIES[cmd_name], rich_help_panel=panel)
+    def __init__(self, **values: Any) -> None:
+        """Add a stand-in for each command, with its summary and panel."""
+        super().__init__(**values)
+        for panel, summaries in PANELS.items():
+            for name, summary in summaries.items():
+                self.commands[name] = TyperCommand(name, help=summary, rich_help_panel=panel)
+        _use_plain_help(self)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the real command and the remaining arguments."""
@@ -79,8 +79,38 @@ def load_command(name: str) -> Any:
     else:
         outer.command(name)(getattr(module, f"{name}_" if iskeyword(name) else name))
     command = typer.main.get_group(outer).commands[name]
-    _unwrap_help(command)
+    _use_plain_help(command)
     return command
+
+
+def _use_plain_help(command: Any) -> None:
+    """Print the help of a command and its subcommands without boxes, which cut long flags. Examples keep their lines."""
+    command.rich_markup_mode = None
+    command.format_options = MethodType(_format_options, command)
+    command.context_settings = {**command.context_settings, "max_content_width": WIDEST_HELP}
+    command.help = cleandoc(command.help or "").replace("\n\nExample", "\n\n\b\nExample")
+    for subcommand in getattr(command, "commands", {}).values():
+        _use_plain_help(subcommand)
+
+
+def _format_options(command: Any, context: Any, formatter: Any) -> None:
+    """Write arguments, options and subcommands, grouped by panel."""
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(context):
+        if record := parameter.get_help_record(context):
+            name, text = record
+            if len(name) > formatter.width - 2:  # a long list of choices, which wraps in the text
+                name, _, choices = name.rpartition(" ")
+                text = f"{choices} {text}"
+            panels.setdefault(parameter.rich_help_panel or f"{parameter.param_type_name}s".capitalize(), []).append(
+                (name, text)
+            )
+    for name, subcommand in getattr(command, "commands", {}).items():
+        summary = " ".join(subcommand.help.split("\n\n")[0].split())
+        panels.setdefault(subcommand.rich_help_panel or "Commands", []).append((name, summary))
+    for panel, rows in panels.items():
+        with formatter.section(panel):
+            formatter.write_dl(rows, col_max=formatter.width // 3)
 
 
 def _flags(command: Any) -> Iterator[str]:
@@ -95,14 +125,3 @@ def _renamed(argument: str, flags: set[str]) -> str:
     """Return an argument with the new name of a flag that the command does not have under its old name."""
     flag, equals, value = argument.partition("=")
     return argument if flag in flags else f"{OLD_FLAGS.get(flag, flag)}{equals}{value}"
-
-
-def _unwrap_help(command: Any) -> None:
-    """Join the lines of each paragraph of the help, so that the terminal wraps them. Examples keep their lines."""
-    paragraphs = cleandoc(command.help or "").split("\n\n")
-    joined = [text if text.startswith("Example") else " ".join(text.split()) for text in paragraphs]
-    if joined[1:] and joined[1].startswith("Example"):
-        joined[1] = f"\n{joined[1]}"  # else typer removes the indentation
-    command.help = "\n\n".join(joined)
-    for subcommand in getattr(command, "commands", {}).values():
-        _unwrap_help(subcommand)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    rich_markup_mode="rich",
     help="The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",
 )
 

@@ -227,7 +227,7 @@ def table(
     given = {name: value for name, value in flags.items() if value is not None}
     evaluations = graph.evaluation.table(file, data=data, split=split, limit=limit, **given)
     if dry_run or not json:
-        render.fields(evaluations.estimate(), as_json=json)
+        render.estimate(evaluations.estimate(), as_json=json)
     if dry_run:
         return
     results = []

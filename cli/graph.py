@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    rich_markup_mode="rich",
     help="The whole graph: sizes, weak edges, contradictions, shared concepts, components.",
 )
 

@@ -76,13 +76,7 @@ def _print_estimate(document: dict[str, Any], *, as_json: bool) -> None:
     for item in document["documents"]:
         if item["error"]:
             typer.echo(f"{item['name']} {item['status']}: {item['error']}", err=True)
-    totals = document["totals"]
-    sizes = ("added", "changed", "unchanged", "removed", "failed", "chunks", "evidence")
-    calls = ("calls", "cached_calls", "tokens_in", "tokens_out", "price_usd") if totals["calls"] else ()
-    numbers = {name: totals[name] for name in (*sizes, *calls)}
-    if calls and not totals["price_known"]:
-        numbers["price_usd"] = "unknown"
-    render.fields({**numbers, **({"caution": document["caution"]} if "caution" in document else {})}, as_json=False)
+    render.estimate({**document["totals"], **document}, as_json=False)
 
 
 def _print(report: "IngestReport", *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from drag_graph import log
 from drag_graph.errors import ConfigurationError
 from drag_graph.settings import Settings, load_settings
 
-from .output import OUTPUT_PANEL, Force, Output, stdout_to
+from .output import AS_JSON, OUTPUT_PANEL, Force, Output, stdout_to
 
 PANELS = {
     "Store": ("store", "namespace", "embedder"),
@@ -94,6 +94,7 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Com
 
         @wraps(command)
         def run(**values: Any) -> int | None:
+            AS_JSON.set(values.get("json", False))
             own_flags = {name: values.pop(name) for name in added}
             if not names and not to_file and not set(INJECTED) & set(own):
                 return command(**values)  # works with unusable settings, too

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
     from drag_graph.app.run_handle import RunHandle
     from drag_graph.settings import Settings
 
+AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
+"""Whether an error is printed as a JSON object as well: the flag --json of the command that runs."""
 STANDARD = Path("-")
 """The file name that means standard input or output."""
+STORE_SUFFIX = ".lbug"
 OUTPUT_PANEL = "Output"
 Report = TypeVar("Report")
 
@@ -37,9 +41,9 @@ def document(value: Any) -> None:
 
 
 def print_error(message: str, hint: str, exit_code: int) -> int:
-    """Print an error and its hint on stderr, and with `--json` an object on stdout as well. Return the exit code."""
+    """Print an error and its hint on stderr, and with --json an object on stdout as well. Return the exit code."""
     _print_to_stderr(message, hint)
-    if "--json" in sys.argv:
+    if AS_JSON.get():
         document({"error": message, "hint": hint, "exit_code": exit_code})
     return exit_code
 
@@ -109,6 +113,8 @@ def require_harmless(output: Path, own_files: tuple[Path, ...], *, force: bool) 
             raise ConfigurationError(f"{output} belongs to the store or its ledger.", hint="Choose another file with --output.")
     if target.is_dir():
         raise ConfigurationError(f"{output} is a folder.", hint="Name a file in it with --output.")
+    if target.suffix == STORE_SUFFIX:
+        raise ConfigurationError(f"{output} has the name of an embedded store.", hint="Choose another file with --output.")
     if target.is_file() and not force:
         raise ConfigurationError(f"{output} already exists.", hint="Add --force to replace it, or choose another file.")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
     from drag_graph.app.privacy_group import PrivacyCheck
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Check what the privacy gate would send.")
+app = typer.Typer(no_args_is_help=True, help="Check what the privacy gate would send.")
 Files = Annotated[list[Path] | None, typer.Argument(help="Exported files to search as well.")]
 
 

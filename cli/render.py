@@ -68,11 +68,17 @@ def console() -> Console:
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], *, wrapped: str | tuple[str, ...] = "", title: str = ""
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    wrapped: str | tuple[str, ...] = "",
+    optional: tuple[str, ...] = (),
+    title: str = "",
 ) -> None:
     """Print a table. On a terminal it fits the width: the columns in `wrapped` wrap, and others that do not fit are left out.
 
-    In a pipe or file every row is one line, with all its text. Cells are escaped unless they are a rich Text.
+    Columns in `optional` are left out first, the last of them before the others. In a pipe or file every row is one line, with
+    all its text. Cells are escaped unless they are a rich Text.
     """
     out = console()
     values = [list(row) for row in rows]
@@ -84,7 +90,7 @@ def table(
         return
     cells = [[_local_time(cell) for cell in row] for row in cells]
     widths = [max(map(_width, (Text(name), *(row[n] for row in cells)))) for n, name in enumerate(columns)]
-    fitting, gap = _fit(widths, wraps, out.width)
+    fitting, gap = _fit(widths, wraps, [columns.index(name) for name in optional if name in columns], out.width)
     drawn = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     drawn.padding = (0, gap - 1, 0, 0)
     for n, width in fitting.items():
@@ -98,7 +104,7 @@ def table(
         out.print(f"[dim]Too narrow for: {', '.join(hidden)}. Widen the window, or use --json.[/dim]")
 
 
-def _fit(widths: Sequence[int], wraps: set[int], available: int) -> tuple[dict[int, int], int]:
+def _fit(widths: Sequence[int], wraps: set[int], optional: list[int], available: int) -> tuple[dict[int, int], int]:
     """Choose the columns that fit, with their widths, and the gap between them."""
     wraps = wraps | {n for n, width in enumerate(widths) if width > LONG_TEXT}
     least = [min(width, LEAST_TEXT) if n in wraps else width for n, width in enumerate(widths)]
@@ -107,8 +113,8 @@ def _fit(widths: Sequence[int], wraps: set[int], available: int) -> tuple[dict[i
         return available - sum(least[n] for n in fitting) - gap * (len(fitting) - 1)
 
     gap = 2 if room(set(range(len(widths))), 2) >= 0 else 1
-    fitting = {0} | wraps
-    for n in range(len(widths)):
+    fitting = ({0} | wraps) - {*optional}
+    for n in (*(n for n in range(len(widths)) if n not in optional), *optional):
         if room(fitting | {n}, gap) >= 0:
             fitting.add(n)
     assigned, left = {n: least[n] for n in sorted(fitting)}, room(fitting, gap)
@@ -187,6 +193,8 @@ def _plain(value: Any) -> str:
     """Return a value of a document as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping) and value.keys() == {"from", "to"}:
+        return f"{value['from']} to {value['to']}"
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_plain(entry)}" for key, entry in value.items()) or "-"
     if isinstance(value, list | tuple):
@@ -210,12 +218,51 @@ def disputed(contradicts: Sequence[str]) -> str:
     return "disputed" if contradicts else ""
 
 
+_ESTIMATED = {
+    "teacher": "teacher",
+    "privacy": "privacy level",
+    "plan": "plan",
+    "number_of_evidence": "evidence per query",
+    "top_k": "kept per query",
+    "table": "table",
+    "evaluations": "evaluations",
+    "student_asked": "answers of the student",
+    "added": "new documents",
+    "changed": "changed documents",
+    "unchanged": "unchanged documents",
+    "removed": "documents to erase",
+    "failed": "unreadable documents",
+    "chunks": "chunks",
+    "evidence": "evidence",
+    "queries": "queries",
+    "stored": "already stored",
+    "quarantined": "quarantined",
+    "rejected": "rejected lines",
+    "communities": "communities",
+    "new": "new communities",
+    "summaries": "summaries to write",
+    "calls": "calls",
+    "recorded_calls": "calls replayed from the tape",
+    "cached_calls": "calls replayed from the tape",
+    "tokens_in": "tokens in",
+    "tokens_out": "tokens out",
+    "price_usd": "price",
+    "how": "how this was estimated",
+    "caution": "caution",
+}
+"""Labels of the facts that people see, by their key in the document."""
+
+
 def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
     """Print the estimate of a dry run."""
-    if not as_json:
-        values = dict(values)
-        for line in values.pop("rejected_lines", ()):
-            typer.echo(f"line {line['line']} rejected: {line['reason']}", err=True)
-        if not values.get("price_known", True):
-            values = {name: "unknown" if name.startswith("price_usd") else value for name, value in values.items()}
-    fields(values, as_json=as_json)
+    if as_json:
+        document(values)
+        return
+    for line in values.get("rejected_lines", ()):
+        typer.echo(f"line {line['line']} rejected: {line['reason']}", err=True)
+    known = values.get("price_known", True) and values["price_usd"] != "unknown"
+    price = f"${values['price_usd']:.4f}" if known else "unknown"
+    if known and values.get("price_usd_high"):
+        price += f" (${values['price_usd_low']:.4f} to ${values['price_usd_high']:.4f})"
+    shown = {"calls": 0, **{name: value for name, value in values.items() if value}, "price_usd": price}
+    fields({label: shown[name] for name, label in _ESTIMATED.items() if name in shown}, as_json=False)

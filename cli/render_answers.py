@@ -101,7 +101,7 @@ def answers(given: "GivenAnswers", *, as_json: bool) -> None:
         sites = ", ".join(dict.fromkeys(line.site or "here" for line in stored.lines))
         rows.append((*row, sites) if at_site else row)
     columns = ("answer", "source", "label", "text", "confidence", "correct")
-    table((*columns, "sites") if at_site else columns, rows, wrapped="text")
+    table((*columns, "sites") if at_site else columns, rows, wrapped="text", optional=("confidence", "label"))
     for number, problem in given.report.rejected:
         typer.echo(f"line {number}: {problem}", err=True)
     console().print(", ".join(f"{name} {value}" for name, value in given.totals.items()))
@@ -119,7 +119,7 @@ def stored_answers(listed: "AnswerList", *, as_json: bool) -> None:
             text = shorten(f"{one.label}. {one.text}" if one.label else one.text, 40)
             rows.append((one.id[:SHORT], one.created_at, one.question, text, f"{one.confidence:.2f}", one.student))
         columns = ("answer", "when", "question", "text", "confidence", "student")
-        table(columns, rows, wrapped=("question", "text", "student"))
+        table(columns, rows, wrapped=("question", "text", "student"), optional=("when", "student"))
     if listed.has_more:
         typer.echo(f"Showing the newest {len(listed)}; --limit shows more.", err=True)
 
@@ -139,7 +139,7 @@ def listing(listed: "SourceList", *, as_json: bool) -> None:
     for one, summary in zip(listed, listed.to_dict(), strict=True):
         domain = "" if one.document else one.query.domain
         rows.append((one.source_id[:SHORT], one.title, domain, *(summary[name] for name in columns[3:])))
-    table(columns, rows, wrapped="question or document")
+    table(columns, rows, wrapped="question or document", optional=("domain", "graph"))
 
 
 def subgraph(stored: "StoredSubgraph", form: str) -> None:

@@ -32,7 +32,8 @@ def run(report: "RunReport", *, as_json: bool) -> None:
     totals = report.totals()
     if 0 < totals["queries"] - totals["pending"] <= SHOWN_RESULTS:
         columns = ("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
-        table(columns, (_result_row(result) for result in report.results() if result.status != "pending"))
+        rows = (_result_row(result) for result in report.results() if result.status != "pending")
+        table(columns, rows, optional=("evidence", "cost", "calls"))
     for bad in report.rejected:
         typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
     rebuilt, noted = Counter[str](), 0
@@ -108,7 +109,8 @@ def runs(listed: "RunList", *, as_json: bool) -> None:
         rows.append(
             (item.run.id[:SHORT], item.run.kind, item.run.started_at, item.ending, *numbers, f"${item.cost_usd:.4f}", source)
         )
-    table(("run", "kind", "started", "state", *counted, "cost", "source"), rows, wrapped="source")
+    optional = ("started", "pending", "cost", "kind")
+    table(("run", "kind", "started", "state", *counted, "cost", "source"), rows, wrapped="source", optional=optional)
 
 
 def run_details(details: "RunDetails", *, as_json: bool) -> None:
@@ -125,7 +127,8 @@ def run_details(details: "RunDetails", *, as_json: bool) -> None:
         name = shortened(f"{result.input_id} {query.question}".strip(), LONGEST_QUESTION)
         why = _why(query)
         rows.append((result.line, result.id[:SHORT], name, _status(result), result.calls, f"${result.cost_usd:.4f}", why))
-    table(("line", "query", "question", "status", "calls", "cost", "why"), rows, wrapped="why")
+    columns = ("line", "query", "question", "status", "calls", "cost", "why")
+    table(columns, rows, wrapped=("question", "why"), optional=("query", "cost", "calls"))
     for query in details.queries:
         for note in query.result.notes:
             console().print(f"line {query.result.line}: {note}", markup=False, highlight=False)

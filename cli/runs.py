@@ -12,9 +12,7 @@ from . import options, render_runs
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
 
-app = typer.Typer(
-    no_args_is_help=False, rich_markup_mode="rich", help="List the last runs, or show one: complete, pending, quarantined."
-)
+app = typer.Typer(no_args_is_help=False, help="List the last runs, or show one: complete, pending, quarantined.")
 
 
 @app.callback(invoke_without_command=True)

@@ -12,7 +12,7 @@ from . import options
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Export and import recorded replies; list unusable ones.")
+app = typer.Typer(no_args_is_help=True, help="Export and import recorded replies; list unusable ones.")
 
 
 @app.command("export")

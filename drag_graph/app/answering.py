@@ -152,7 +152,7 @@ class Answering(ResourceUser):
         if isinstance(answer, GivenAnswer):
             return answer.audit()
         settings = self._resources.settings
-        if number is not None or Path(answer).is_file():
+        if number is not None or Path(answer).is_file() or Path(answer).suffix in {".json", ".gz"}:
             return self._completed(answer_document(read_answer(Path(answer), number or "")), local=local)
         with self._resources.store() as store:
             document = audit_document(store, str(answer), asked_as(settings, str(answer)))

@@ -80,7 +80,10 @@ def read_table(file: Path) -> dict[str, Any]:
         with file.open("rb") as opened:
             contents = tomllib.load(opened)
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"Cannot read {file}: {error}.", hint="Pass a file like those in examples/paper.") from error
+        raise InputError(
+            f"Cannot read {file}: {getattr(error, 'strerror', None) or error}.",
+            hint="Pass a file like those in examples/paper.",
+        ) from error
     if set(contents) - KEYS or not {"title", "tasks", "modes"} <= set(contents):
         hint = f"Keys: {', '.join(sorted(KEYS))}."
         raise InputError(f"{file} does not describe a table: its keys are {', '.join(contents)}.", hint=hint)

@@ -34,7 +34,8 @@ def answers_text(answers: Iterable[Answer]) -> str:
 def read_answer(path: Path, prefix: str = "") -> Answer:
     """Return the answer of a file whose id begins with `prefix`; without a prefix, the only answer of the file.
 
-    Raises InputError for any other kind of file, NotStored if there is no such answer, ConfigurationError if there are several.
+    Raises InputError if it cannot be read or is another kind of file, NotStored if there is no such answer, ConfigurationError
+    if there are several.
     """
     hint = "Pass a file that `drag-graph ask --no-keep -o FILE` wrote, or the id of a stored answer."
     try:

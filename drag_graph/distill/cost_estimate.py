@@ -228,8 +228,8 @@ class _Counting:
     def how(self) -> str:
         """Return a sentence about the origin of the numbers."""
         if self._pricing is None:
-            return "the teacher is a file, which costs nothing"
-        return "the first prompt of each query is counted; other lengths are assumed (drag_graph/distill/cost_estimate.py)"
+            return "The teacher is a file, which costs nothing."
+        return "The first prompt of each query is counted; other lengths are assumed."
 
 
 def _range_of(numbers: Sequence[int]) -> int | dict[str, int]:

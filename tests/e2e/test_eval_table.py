@@ -59,9 +59,9 @@ def test_each_table_is_made_of_settings_that_there_are():
 
 def test_a_table_says_what_it_takes_without_a_key(cli, data, tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    done = cli("eval", "table", TABLES[0], "--data", data, "--dry-run", "--store", tmp_path / "graph.lbug")
+    done = cli("eval", "table", TABLES[0], "--data", data, "--dry-run", "--store", tmp_path / "graph.lbug", "--json")
     assert done.code == 0, done.err
-    found = fields(done.out)
+    found = {name: str(value) for name, value in done.json.items()}
     assert (found["evaluations"], found["student_asked"]) == (str(7 * 4), str(7 * 4 * 4 * len(ROWS)))
     assert float(found["price_usd"]) > 0
     assert int(found["calls"]) == len(ROWS) * (4 + 20)

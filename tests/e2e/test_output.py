@@ -47,6 +47,14 @@ def test_a_file_that_is_there_wants_force(cli, filled, tmp_path, questions):
     assert cli("export", "--store", filled, "-o", tmp_path).code == 2
 
 
+def test_another_store_is_not_replaced_and_the_hint_does_not_offer_it(cli, filled, tmp_path):
+    other = Path(shutil.copy(filled, tmp_path / "other.lbug"))
+    for flags in ((), ("--force",)):
+        done = cli("export", "--store", filled, "-o", other, *flags)
+        assert (done.code, "embedded store" in done.err, "--force" in done.err) == (2, True, False)
+    assert other.read_bytes() == filled.read_bytes()
+
+
 def test_tables_go_into_the_file_and_a_dash_is_stdout(cli, filled, tmp_path):
     query = first_query(cli, filled)
     commands = {"show": ("show",), "one": ("show", query), "stats": ("graph", "stats"), "groups": ("graph", "components")}

@@ -84,6 +84,6 @@ def test_a_damaged_file_is_called_damaged_and_the_hint_says_what_to_restore(mess
     """Trial 5: these messages were reported as a refused statement."""
     error = translate(message, "graph.lbug")
     assert isinstance(error, StoreUnfit)
-    assert str(error) == "graph.lbug is damaged or truncated"
+    assert str(error) == "graph.lbug is damaged or truncated."
     assert "backup" in error.hint
     assert "drag-graph import" in error.hint

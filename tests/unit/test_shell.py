@@ -62,19 +62,18 @@ def test_the_root_help_shows_ten_commands_by_task_and_the_rest_under_more(monkey
     monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = run(monkeypatch, capsys, "--help")
     assert code == 0
-    places = [out.index(f"─ {panel} ─") for panel in PANELS]
+    places = [out.index(f"\n{panel}:\n") for panel in PANELS]
     assert places == sorted(places)
     assert sum(len(commands) for panel, commands in PANELS.items() if panel != "More") == 10
-    assert all(f"│ {name} " in out for name in SUMMARIES)
+    assert all(f"\n  {name} " in out for name in SUMMARIES)
 
 
-@pytest.mark.parametrize("name", SUMMARIES)
-def test_paragraphs_of_a_help_text_are_one_line_and_examples_keep_theirs(name):
+def each_command(name):
+    """Yield the words of a command and of its subcommands, with what they run."""
     command = load_command(name)
-    for each in (command, *getattr(command, "commands", {}).values()):
-        for paragraph in each.help.split("\n\n"):
-            assert "\b" not in paragraph
-            assert "\n" not in paragraph or paragraph.lstrip().startswith("Example"), (each.name, paragraph)
+    yield [name], command
+    for other, subcommand in getattr(command, "commands", {}).items():
+        yield [name, other], subcommand
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])
@@ -82,17 +81,29 @@ def test_help_wraps_at_the_width_of_the_terminal_and_indents_examples(monkeypatc
     monkeypatch.setenv("COLUMNS", str(columns))
     for command in ("show", "ask", "eval run"):
         _, out, _ = run(monkeypatch, capsys, *command.split(), "--help")
-        before, _, after = out.partition(" Examples:")
-        assert max(map(len, out.splitlines())) <= columns
-        assert after.splitlines()[1].startswith("   drag-graph")
-        for paragraph in re.split(r"\n\s*\n", before.strip())[1:]:
+        before, _, after = out.partition("  Examples:\n")
+        examples, _, options = after.partition("\n\n")
+        assert all(line.startswith("    drag-graph") for line in examples.splitlines())
+        assert max(map(len, (before + options).splitlines())) <= columns
+        for paragraph in before.strip().split("\n\n")[1:]:
             assert all(len(line.rstrip()) > columns - 25 for line in paragraph.splitlines()[:-1]), paragraph
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_no_help_cuts_the_name_of_a_flag_or_command(monkeypatch, capsys, name):
+    monkeypatch.setenv("COLUMNS", "60")
+    for words, command in each_command(name):
+        _, out, _ = run(monkeypatch, capsys, *words, "--help")
+        assert "…" not in out.replace("NEO4J_PASSWORD=…", "")
+        for flag in (flag for parameter in command.params for flag in parameter.opts if flag.startswith("--")):
+            assert re.search(rf"(^|[ ,]){flag}\b", out, re.MULTILINE), (words, flag)
+        assert all(f"\n  {other}" in out for other in getattr(command, "commands", {}))
 
 
 def test_an_unknown_command_and_an_unknown_flag_are_usage_errors_with_a_hint(monkeypatch, capsys):
     code, out, err = run(monkeypatch, capsys, "asc")
     assert (code, out) == (2, "")
-    assert err.startswith("Error: No such command 'asc'.")
+    assert err.startswith("Error: No such command 'asc'. Did you mean 'ask'?")
     assert "Hint: `drag-graph --help`" in err
     code, out, err = run(monkeypatch, capsys, "config", "--jsno", "--json")
     assert "Hint: `drag-graph config --help`" in err
@@ -109,6 +120,12 @@ def test_an_error_with_json_is_one_object_on_stdout(monkeypatch, capsys):
     assert json.loads(out) == {"error": "There is no answer '3f'.", "hint": "`drag-graph answers` lists them.", "exit_code": 3}
     assert (code, err) == (3, "Error: There is no answer '3f'.\nHint: `drag-graph answers` lists them.\n")
     assert run(monkeypatch, capsys, "audit", "3f")[:2] == (3, "")
+
+
+def test_a_text_that_reads_like_the_flag_asks_for_no_json(monkeypatch, capsys):
+    assert run(monkeypatch, capsys, "distill", "-q", "--json")[:2] == (2, "")
+    code, out, _ = run(monkeypatch, capsys, "distill", "-q", "--json", "--json")
+    assert (code, json.loads(out)["error"]) == (2, "No teacher is set.")
 
 
 def test_a_report_that_was_printed_is_followed_by_no_second_object(monkeypatch, capsys):
@@ -182,4 +199,4 @@ def test_a_flag_that_a_command_still_has_keeps_its_name(monkeypatch, capsys):
 
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_the_summary_of_a_command_is_the_first_paragraph_of_its_help(name):
-    assert load_command(name).help.split("\n\n")[0] == SUMMARIES[name]
+    assert " ".join(load_command(name).help.split("\n\n")[0].split()) == SUMMARIES[name]

@@ -1,5 +1,7 @@
 """Tables fit the terminal, and lose no text in a pipe (`cli.render`)."""
 
+import re
+
 import pytest
 from rich.cells import cell_len
 from rich.text import Text
@@ -86,6 +88,14 @@ def test_a_wide_column_that_does_not_fit_leaves_room_for_the_next_ones(capsys, m
     assert lines[3] == "Too narrow for: started. Widen the window, or use --json."
 
 
+def test_optional_columns_are_left_out_first_and_the_last_of_them_before_the_others(capsys, monkeypatch):
+    columns = ("run", "kind", "started", "state", "source")
+    rows = [("9b1c2f3a4b5c", "distill", "2026-11-23 23:22", "stopped", "x" * 40)]
+    for width, expected in ((80, columns), (60, columns[:1] + columns[2:]), (44, ("run", "state", "source"))):
+        lines = printed(capsys, monkeypatch, width, columns, rows, wrapped="source", optional=("started", "kind"))
+        assert tuple(lines[0].split()) == expected
+
+
 def test_a_terminal_shows_moments_to_the_minute_and_a_pipe_as_they_are(capsys, monkeypatch):
     row = [("2026-11-23T23:22:31+00:00",)]
     assert len(printed(capsys, monkeypatch, 80, ("started",), row)[2]) == len("2026-11-23 23:22")
@@ -101,3 +111,20 @@ def test_in_a_pipe_a_tree_is_neither_cut_nor_wrapped(capsys, monkeypatch):
     assert len(lines) == 3
     assert lines[1].endswith("end")
     assert max(map(len, lines)) < 1_020
+
+
+def test_an_estimate_shows_labels_and_ranges_and_hides_what_is_zero(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    prices = {"price_usd": 0.0123, "price_usd_low": 0.01, "price_usd_high": 0.02, "price_known": True}
+    values = {"queries": 7, "top_k": {"from": 10, "to": 13}, "quarantined": 0, "calls": 0, "tokens_in": 5, **prices}
+    render.estimate(values, as_json=False)
+    shown = [re.split(r"  +", line) for line in capsys.readouterr().out.splitlines()]
+    assert shown == [
+        ["kept per query", "10 to 13"],
+        ["queries", "7"],
+        ["calls", "0"],
+        ["tokens in", "5"],
+        ["price", "$0.0123 ($0.0100 to $0.0200)"],
+    ]
+    render.estimate({**values, "price_known": False}, as_json=False)
+    assert re.search(r"^price +unknown$", capsys.readouterr().out, re.MULTILINE)
