@@ -100,9 +100,9 @@ def _check(
     from drag_graph.errors import ConfigurationError
 
     if sum(source is not None for source in (text, file, query_id)) != 1:
-        raise ConfigurationError("Pass exactly one of TEXT, --file and --query-id.", hint="drag-graph ask --help")
+        raise ConfigurationError("Pass exactly one of TEXT, --file and --query-id.", hint="See `drag-graph ask --help`.")
     if option and text is None:
-        raise ConfigurationError("--option requires a question given as TEXT.", hint="drag-graph ask --help")
+        raise ConfigurationError("--option requires a question given as TEXT.", hint="See `drag-graph ask --help`.")
     if explain and file is not None:
         raise ConfigurationError("--explain works for one question only.", hint="Ask it as TEXT or with --query-id.")
     if output is not None and not no_keep:

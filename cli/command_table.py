@@ -35,7 +35,7 @@ PANELS = {
         "export": "Export the whole graph as JSON lines.",
         "import": "Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors.",
         "privacy": "Check what the privacy gate would send.",
-        "edge": "Run this machine as a site of a cloud (an edge in DGRAG): answer locally, and ask the cloud when not sure.",
+        "edge": "Run this machine as a site: it answers from its own documents, and asks the cloud if it is not sure.",
         "cloud": "Run the cloud that connects several sites.",
         "tape": "Export and import recorded replies; list unusable ones.",
         "db": "The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",

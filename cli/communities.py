@@ -45,7 +45,7 @@ def communities(
 
     form = "json" if json else form
     if show + bool(find.strip()) + dry_run > 1:
-        raise ConfigurationError("Pass only one of --show, --find and --dry-run.", hint="drag-graph communities --help")
+        raise ConfigurationError("Pass only one of --show, --find and --dry-run.", hint="See `drag-graph communities --help`.")
     if find.strip():
         _print_matches(graph.find_communities(find, limit=limit), form)
     elif dry_run:

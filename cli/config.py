@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 def config(graph: "DragGraph", json: options.Json = False) -> None:
     """Print every setting, its value and where it came from.
 
-    Flags win over DRAG_GRAPH_* and NEO4J_* variables, these over drag-graph.toml, and that over the plan's values and the
-    defaults. The question or the embedder decides an empty value. Secrets are masked. `name_model` is
-    the model with which the privacy gate finds names.
+    A flag overrides a DRAG_GRAPH_* or NEO4J_* variable, a variable overrides drag-graph.toml, and the file overrides the
+    defaults of the plan and all others. A setting without a value depends on the question or the embedder. Secrets are masked.
+    `name_model` is the model with which the privacy gate finds names.
 
     Example: DRAG_GRAPH_TEACHER=ollama/llama3.2 drag-graph config
     """

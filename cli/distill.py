@@ -63,9 +63,11 @@ def _questions(file: Path | None, query: str | None, choices: list[str], setting
     from drag_graph.errors import ConfigurationError
 
     if (file is None) == (query is None):
-        raise ConfigurationError("Pass either a FILE of questions or one question with -q.", hint="drag-graph distill --help")
+        raise ConfigurationError(
+            "Pass either a FILE of questions or one question with -q.", hint="See `drag-graph distill --help`."
+        )
     if file is None:
         return [one_question(query or "", choices, settings)]
     if choices:
-        raise ConfigurationError("--option requires a question given with -q.", hint="drag-graph distill --help")
+        raise ConfigurationError("--option requires a question given with -q.", hint="See `drag-graph distill --help`.")
     return file

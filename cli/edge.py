@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Run this machine as a site of a cloud (an edge in DGRAG): answer locally, and ask the cloud when not sure.",
+    help="Run this machine as a site: it answers from its own documents, and asks the cloud if it is not sure.",
 )
 ROWS = 12
 """Maximum number of thresholds in the table."""

@@ -36,7 +36,9 @@ def link(
     from drag_graph.errors import ConfigurationError
 
     if sum(map(bool, (show, undo, redo))) > 1 or (text and not show) or any(id_ and not id_.strip() for id_ in (undo, redo)):
-        raise ConfigurationError("Pass only one of --show [TEXT], --undo ID and --redo ID.", hint="drag-graph link --help")
+        raise ConfigurationError(
+            "Pass only one of --show [TEXT], --undo ID and --redo ID.", hint="See `drag-graph link --help`."
+        )
     if show:
         _print_merges(graph.merges(text, limit=limit), as_json=json)
     elif undo:

@@ -46,9 +46,10 @@ NAMES = {
     "asked_seconds": ("--deadline",),
     "community_resolution": ("--resolution",),
     "community_min_size": ("--min-size",),
+    "leave": ("--no-wait",),
     "rank_relations": ("--rank-relations/--no-rank-relations",),
 }
-"""Names of the flags that are not called like their setting."""
+"""Names of the flags that are not called like their setting or argument."""
 STORE = ("store", "namespace")
 DISTILLING = (*PANELS["Teacher"], *PANELS["Privacy"], *PANELS["Graph"], *PANELS["Store"])
 INGESTING = (

@@ -1,6 +1,7 @@
 """Where results go: stdout, or the file given with -o. The store and its files are never overwritten."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -21,6 +22,7 @@ STANDARD = Path("-")
 STORE_SUFFIX = ".lbug"
 OUTPUT_PANEL = "Output"
 Report = TypeVar("Report")
+_ARGUMENT = re.compile(r"`([a-z_]+)=([^`]+)`")
 
 Output = Annotated[
     Path | None,
@@ -44,14 +46,27 @@ def print_error(message: str, hint: str, exit_code: int) -> int:
     """Print an error and its hint on stderr, and with --json an object on stdout as well. Return the exit code."""
     _print_to_stderr(message, hint)
     if AS_JSON.get():
-        document({"error": message, "hint": hint, "exit_code": exit_code})
+        document({"error": with_flags(message), "hint": with_flags(hint), "exit_code": exit_code})
     return exit_code
 
 
+def with_flags(text: str) -> str:
+    """Return a message with each argument of Python, such as `privacy=off` or `batch=True`, written as its flag."""
+
+    def flag(argument: re.Match[str]) -> str:
+        from .options import NAMES
+
+        name, value = argument.groups()
+        flag = NAMES.get(name, (f"--{name.replace('_', '-')}",))[0]
+        return f"`{flag}`" if value == "True" else f"`{flag} {value}`"
+
+    return _ARGUMENT.sub(flag, text)
+
+
 def _print_to_stderr(message: str, hint: str) -> None:
-    typer.echo(f"Error: {message}", err=True)
+    typer.echo(f"Error: {with_flags(message)}", err=True)
     if hint:
-        typer.echo(f"Hint: {hint}", err=True)
+        typer.echo(f"Hint: {with_flags(hint)}", err=True)
 
 
 def report_of(start: Callable[[], "RunHandle[Report]"]) -> "Report":

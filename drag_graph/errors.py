@@ -1,7 +1,8 @@
 """The exceptions that drag-graph raises on purpose.
 
 Each has a message (`str(error)`), a `hint` that says how to fix it, the exit code of the command line, and `retryable`: whether
-the same call may succeed later. Exit code 1 means that some items failed and the others are done.
+the same call may succeed later. Messages and hints write an argument or setting as in Python, in backticks: `privacy=off`. The
+command line prints it as a flag: `--privacy off`. Exit code 1 means that some items failed and the others are done.
 
     DragGraphError                    exit 1
     |-- ConfigurationError            exit 2   a flag, a setting or a file is not usable

@@ -60,7 +60,7 @@ def replacing(path: Path) -> Iterator[TextIO]:
         temporary = ""
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ConfigurationError(f"Cannot write {path}: {reason}.", hint="Choose another file with --output.") from error
+        raise ConfigurationError(f"Cannot write {path}: {reason}.", hint="Choose another file.") from error
     finally:
         if temporary:
             Path(temporary).unlink(missing_ok=True)

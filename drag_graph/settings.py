@@ -80,7 +80,7 @@ class Settings(BaseSettings):
     ledger: Place = Field("", description="File of replies and runs. Defaults to a file next to an embedded store.")
     plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls per query. paper: step by step (docs/plans.md).")
     number_of_evidence: PositiveInt | None = Field(
-        None, description="Number of evidence to request (N), at least 1.25 times --top-k. The default depends on the plan."
+        None, description="Number of evidence to request (N), at least 1.25 times K. The default depends on the plan."
     )
     blind: bool = Field(default=False, description="Hide the options from the teacher.")
     extractor: Literal["auto", "teacher", "patterns"] = Field("auto", description="How to extract triples from evidence.")
@@ -327,7 +327,7 @@ def _validated(given: Mapping[str, Any]) -> Settings:
         hint = f"`drag-graph config` shows its value, which comes from a flag, {PREFIX}{name.upper()} or {CONFIG_FILE}."
         raise ConfigurationError(f"Setting {name!r}: {reason}.", hint=hint) from error
     if os.path.realpath(settings.ledger_path) == os.path.realpath(Path(settings.store).expanduser()):
-        hint = "Choose another file with --ledger, or leave --ledger out to put the ledger next to the store."
+        hint = "Choose another file with `ledger=FILE`, or leave it out to put the ledger next to the store."
         raise ConfigurationError(f"The ledger and the store are the same file: {settings.ledger}.", hint=hint)
     return settings
 

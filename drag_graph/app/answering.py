@@ -69,7 +69,7 @@ class Answering(ResourceUser):
         Raises ReplyError if the student fails on the question, Withheld if the privacy gate does not let it pass.
         """
         if (question is None) == (query_id is None):
-            raise ConfigurationError("Pass either a question or a query id.", hint="drag-graph ask --help")
+            raise ConfigurationError("Pass either a question or a query id.", hint="See `drag-graph ask --help`.")
         resources = self._resources.changed(settings)
         if query_id is not None:
             if distill_missing or options:
@@ -248,7 +248,10 @@ def _asking(resources: Resources, *, keep: bool, local: bool = False, distill_mi
     settings = resources.settings
     if distill_missing:
         if not keep:
-            raise ConfigurationError("--distill-missing and --no-keep exclude each other.", hint="Leave one out.")
+            raise ConfigurationError(
+                "A question is not distilled for an answer that is not kept.",
+                hint="Leave out `distill_missing=True`, or keep the answer.",
+            )
         check_teacher(settings)
     if settings.cloud and not local:  # the cloud passes questions on to other sites
         resources = resources.changed({"privacy": settings.privacy or "standard"})

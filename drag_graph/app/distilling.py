@@ -179,15 +179,15 @@ def _number_of(questions: Path | list[Any]) -> int | None:
 def _check_mode(settings: Settings, *, batch: bool, leave: bool, replace: bool, add: bool) -> None:
     """Raise ConfigurationError for options that exclude each other."""
     excluded = {
-        "--no-wait requires --batch.": leave and not batch,
-        "--replace and --add exclude each other.": replace and add,
-        "--replace does not work with --batch.": batch and replace,
-        "--add does not work with --batch.": batch and add,
-        "--engine ray does not work with --batch.": batch and settings.engine == "ray",
+        "`leave=True` requires `batch=True`.": leave and not batch,
+        "`replace=True` and `add=True` exclude each other.": replace and add,
+        "`replace=True` does not work with `batch=True`.": batch and replace,
+        "`add=True` does not work with `batch=True`.": batch and add,
+        "`engine=ray` does not work with `batch=True`.": batch and settings.engine == "ray",
     }
     for message, applies in excluded.items():
         if applies:
-            raise ConfigurationError(message, hint="drag-graph distill --help")
+            raise ConfigurationError(message, hint="See `drag-graph distill --help`.")
     if batch:
         check_batches(settings)
 
@@ -195,7 +195,7 @@ def _check_mode(settings: Settings, *, batch: bool, leave: bool, replace: bool, 
 def _reasons(*, expired: bool, failed: bool) -> list[Staleness]:
     reasons: list[Staleness] = [*(["expired"] if expired else []), *(["failed"] if failed else [])]  # type: ignore[list-item]
     if not reasons:
-        raise ConfigurationError("Nothing to refresh was chosen.", hint="Add --expired, --failed or both.")
+        raise ConfigurationError("Nothing to refresh was chosen.", hint="Add `expired=True`, `failed=True` or both.")
     return reasons
 
 

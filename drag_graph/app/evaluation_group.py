@@ -140,7 +140,7 @@ class EvaluationGroup(ResourceUser):
         return draw_sweep(outcomes, over, output)
 
     def harness(self, outcome: Path, folder: Path) -> HarnessTasks:
-        """Write the prompts of an outcome as tasks of lm-evaluation-harness, one a mode. Raises InputError."""
+        """Write the prompts of an outcome as tasks of lm-evaluation-harness, one for each mode. Raises InputError."""
         return HarnessTasks(folder, write_tasks(outcome, folder))
 
     def table(

@@ -129,7 +129,9 @@ class EvaluationWork:
             self._check_teacher()
         searches = [name for name in get_args(baselines.Baseline) if name in modes]
         if searches and not passages:
-            raise ConfigurationError(f"The mode {searches[0]} needs documents.", hint="Name a file or folder with --documents.")
+            raise ConfigurationError(
+                f"The mode {searches[0]} needs documents.", hint="Pass a file or folder with `documents=PATH`."
+            )
         lines: dict[EvaluationMode, LinesOf] = {}
         if "shuffled" in modes:
             lines["shuffled"] = shuffled_subgraphs(items, store.read)
@@ -144,10 +146,10 @@ class EvaluationWork:
         teacher = self._settings.teacher
         if not teacher or teacher.startswith(("tape:", "curated:")):
             reason = f"{teacher} does not answer questions" if teacher else "no teacher is set"
-            raise ConfigurationError(f"The mode teacher needs a teacher: {reason}.", hint="Choose a model with --teacher.")
+            raise ConfigurationError(f"The mode teacher needs a teacher: {reason}.", hint="Choose a model with `teacher=NAME`.")
         if self._settings.budget_usd is not None:
-            message = "--budget-usd does not cover the teacher's answers in the mode teacher."
-            raise ConfigurationError(message, hint="Evaluate that mode separately, without --budget-usd.")
+            message = "`budget_usd=LIMIT` does not cover the teacher's answers in the mode teacher."
+            raise ConfigurationError(message, hint="Evaluate that mode separately, without `budget_usd=LIMIT`.")
 
     def _distill(self, items: Sequence[TaskItem], folder: Path) -> dict[str, Any]:
         """Distill what is not stored and return the totals. Without a teacher, something must be stored if a mode shows it."""
@@ -159,7 +161,7 @@ class EvaluationWork:
             teacher = CuratedTeacher(path)
         elif not self._settings.teacher:
             if STORED & set(plan.modes) and not settings_hashes(session.store, [item.query.id for item in items]):
-                hint = "Set a --teacher, pass --evidence with the key of the rows' own evidence, or use --modes none."
+                hint = "Set `teacher=NAME`, pass `evidence=KEY` with the key of the rows' own evidence, or use `modes=none`."
                 raise ConfigurationError(f"No question of {plan.task} has been distilled, and no teacher is set.", hint=hint)
             return {}
         lines = [InputLine(number, item.query) for number, item in enumerate(items, start=1)]

@@ -63,7 +63,9 @@ class Exchange(ResourceUser):
             formats = " or ".join(map(repr, get_args(ExportFormat)))
             raise ConfigurationError(f"There is no export format {format!r}.", hint=f"Use {formats}.")
         if full and format == "subgraphs":
-            raise ConfigurationError("--full works with --format jsonl only.", hint="Omit it: subgraphs are always complete.")
+            raise ConfigurationError(
+                "`full=True` works with `format=jsonl` only.", hint="Omit it: subgraphs are always complete."
+            )
         return self._exported(format, full=full)
 
     def _exported(self, format_: ExportFormat, *, full: bool) -> Iterator[str]:
@@ -132,5 +134,5 @@ def _embedder_named(resources: Resources, name: str) -> Embedder:
             return embedder
     embedder = resources.gated_embedder()
     if embedder.name != name:
-        raise ConfigurationError(f"The file was made with the embedder {name}.", hint="Set --embedder to it.")
+        raise ConfigurationError(f"The file was made with the embedder {name}.", hint="Choose it with `embedder=NAME`.")
     return embedder

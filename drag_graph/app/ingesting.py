@@ -73,7 +73,7 @@ class Ingesting(ResourceUser):
         role_name(resources.settings, "extractor")  # raises an error for a file of evidence
         places = [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(path) for path in paths]
         if (text is None) != (name is None) or (text is None) != bool(places):
-            raise ConfigurationError("Pass either paths, or a text and its name.", hint="drag-graph ingest --help")
+            raise ConfigurationError("Pass either paths, or a text and its name.", hint="See `drag-graph ingest --help`.")
         if text is not None and name is not None:
             if not name.strip() or any("\ud800" <= one <= "\udfff" for one in text + name):
                 raise ConfigurationError("The text or its name is unusable.", hint="Pass a name, and text without surrogates.")
@@ -85,5 +85,5 @@ class Ingesting(ResourceUser):
             if not files:  # an unmounted disk looks like an empty folder
                 folders = " and ".join(map(str, places))
                 hint = "To erase all stored documents of it, use `drag-graph db erase --query-id ID`."
-                raise ConfigurationError(f"{folders} contains no document; --sync would erase everything.", hint=hint)
+                raise ConfigurationError(f"{folders} contains no document; `sync=True` would erase everything.", hint=hint)
         return resources, files, roots

@@ -128,6 +128,6 @@ def _level(settings: Settings) -> Privacy:
     if settings.privacy == "off":
         raise ConfigurationError(
             "The privacy level is 'off', so questions are sent unchanged.",
-            hint="Choose --privacy standard or strict.",
+            hint="Choose `privacy=standard` or `privacy=strict`.",
         )
     return settings.privacy or "standard"

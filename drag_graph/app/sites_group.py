@@ -199,8 +199,8 @@ class SitesGroup(ResourceUser):
         from drag_graph.sites.calibration import curve, for_cloud_rate, for_wrong_rate, judge_questions
 
         if (cloud_rate is None) == (wrong_rate is None):
-            hint = "drag-graph edge calibrate --help"
-            raise ConfigurationError("Pass exactly one of --cloud-rate and --wrong-rate.", hint=hint)
+            hint = "See `drag-graph edge calibrate --help`."
+            raise ConfigurationError("Pass exactly one of `cloud_rate=RATE` and `wrong_rate=RATE`.", hint=hint)
         resources = self._resources.changed(settings)
         lines = question_lines(questions, resources.settings)
         queries = [line.query for line in lines if line.query and line.query.gold is not None]

@@ -57,13 +57,13 @@ class ErasureTarget:
     def parse(cls, source_id: str, call_id: str, where: Sequence[str]) -> "ErasureTarget":
         """Return the target. Raises ConfigurationError unless exactly one is given; a blank never means everything."""
         if sum(map(bool, (source_id, call_id, where))) != 1:
-            hint = "Give one of --query-id, --teacher-call and --where (see --help)."
+            hint = "Pass one of `query_id=ID`, `teacher_call=ID` and `where=CONDITION`."
             raise ConfigurationError("Nothing, or more than one thing, is named to erase.", hint=hint)
         if where:
             return cls(condition=filter_of(where))
         digits = (source_id or call_id).strip()
         if len(digits) < SHORTEST_ID:
-            hint = f"Give at least {SHORTEST_ID} digits, as printed by `drag-graph show`, or --where input_id={digits}."
+            hint = f"Give at least {SHORTEST_ID} digits, as printed by `drag-graph show`, or `where=input_id={digits}`."
             raise ConfigurationError(f"The id {digits!r} is too short to erase by.", hint=hint)
         return cls(source_id=digits) if source_id else cls(call_id=digits)
 
@@ -115,7 +115,7 @@ class Eraser:
         with self.resources.store() as store:
             what, scopes = target.find(self.resources, store)
             if scopes and not confirm(f"Erase {what} from {store.location}?"):
-                raise ConfigurationError("Nothing was erased.", hint="Answer y, or add --yes.")
+                raise ConfigurationError("Nothing was erased.", hint="Answer y, or add `--yes`.")
         return what, scopes
 
     def _erase(self, store: GraphStore, target: ErasureTarget, what: str, scopes: list[Scope]) -> ErasureReport:

@@ -52,5 +52,5 @@ def read_answer(path: Path, prefix: str = "") -> Answer:
         raise NotStored(f"{path} has no answer {prefix!r}.", hint="`drag-graph ask` prints the ids of its answers.")
     if len(matches) > 1:
         ids = [answer.id[:12] for answer in matches[:LISTED]] + ["…"] * (len(matches) > LISTED)
-        raise ConfigurationError(f"{path} has {len(matches)} answers.", hint=f"Choose one with --answer: {', '.join(ids)}.")
+        raise ConfigurationError(f"{path} has {len(matches)} answers.", hint=f"Choose one of them: {', '.join(ids)}.")
     return matches[0]

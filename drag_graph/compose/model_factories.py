@@ -98,7 +98,7 @@ def make_reworder(settings: Settings) -> "Reworder | None":
         return None
     check_name(spec)
     if not is_here(spec):
-        hint = "Use gguf:FILE, ollama/NAME, or --rewriter-base-url with an address of this machine such as http://127.0.0.1:8080/v1."
+        hint = "Use gguf:FILE, ollama/NAME, or a server on this machine with `rewriter_base_url=http://127.0.0.1:8080/v1`."
         message = f"The rewriter {spec.name!r} is not on this machine, so it must not receive private questions."
         raise ConfigurationError(message, hint=hint)
     embedder = make_embedder(settings) if embedder_is_here(settings) else LexicalEmbedder()
@@ -145,8 +145,8 @@ def check_teacher(settings: Settings) -> None:
     if not settings.teacher:
         raise ConfigurationError(
             "No teacher is set.",
-            hint="Use --teacher gpt-4o-mini (paid; any model that LiteLLM knows), --teacher ollama/llama3.2 (your own), or "
-            "--teacher curated:FILE (evidence written by people). DRAG_GRAPH_TEACHER or drag-graph.toml set it permanently.",
+            hint="Use `teacher=gpt-4o-mini` (paid; any model that LiteLLM knows), `teacher=ollama/llama3.2` (your own), or "
+            "`teacher=curated:FILE` (evidence written by people). DRAG_GRAPH_TEACHER or drag-graph.toml set it permanently.",
         )
 
 
@@ -197,7 +197,7 @@ def role_name(settings: Settings, role: Literal["summariser", "extractor"]) -> s
     name = settings.model_for(role).name
     if name.startswith("curated:"):
         subject, rules = ("communities", "rules") if role == "summariser" else ("documents", "patterns")
-        hint = f"Use --{role} {rules}, gguf:FILE, or a model."
+        hint = f"Use `{role}={rules}`, gguf:FILE, or a model."
         raise ConfigurationError(f"The {role} {name!r} does not support {subject}.", hint=hint)
     return name
 
@@ -218,7 +218,7 @@ def check_batches(settings: Settings) -> None:
     """Raise ConfigurationError if the teacher's provider has no batch API. Makes no call."""
     check_teacher(settings)
     if settings.teacher.startswith(FILES):
-        raise ConfigurationError("A file as the teacher has no batch API.", hint="Leave --batch out, or use a model.")
+        raise ConfigurationError("A file as the teacher has no batch API.", hint="Leave out `batch=True`, or use a model.")
     from drag_graph.models.teachers.provider_batch_api import check_support
 
     check_support(settings.teacher, settings.teacher_base_url)

@@ -74,7 +74,7 @@ def _neo4j(settings: Settings, *, read_only: bool) -> GraphStore:
 def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStore:
     path = Path(settings.store).expanduser()
     if not create and not path.exists():
-        hint = "Run `drag-graph distill` or `ingest` first (a cloud: `cloud edges add`), or name another store with --store."
+        hint = "Run `drag-graph distill` or `ingest` first (a cloud: `cloud edges add`), or use `store=FILE` for another store."
         raise StoreUnavailable(f"There is no store at {path}.", hint=hint)
     from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 
@@ -84,7 +84,7 @@ def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStor
 def open_ledger(settings: Settings, *, read_only: bool = False) -> Ledger:
     """Open an existing ledger. The caller closes it. Raises StoreUnavailable if there is none."""
     if not settings.ledger_path.exists():
-        hint = "Run `drag-graph distill` first, or name another store or ledger with --store or --ledger."
+        hint = "Run `drag-graph distill` first, or choose another store or ledger with `store=FILE` or `ledger=FILE`."
         raise StoreUnavailable(f"There is no ledger at {settings.ledger_path}.", hint=hint)
     return Ledger(settings.ledger_path, read_only=read_only)
 

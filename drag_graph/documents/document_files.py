@@ -69,7 +69,7 @@ def require_complete(files: Iterable[SourceFile]) -> None:
         if file.problem:
             raise DocumentUnusable(
                 f"{file.path}: {file.problem} Nothing was read or erased.",
-                hint="Make the folder readable, or run again without --sync.",
+                hint="Make the folder readable, or run again without `sync=True`.",
             )
 
 

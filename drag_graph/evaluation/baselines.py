@@ -73,7 +73,7 @@ def by_bm25(passages: Sequence[str], number: int) -> Find:
 
     indexed = tokens(passages)
     if not any(indexed.ids):
-        raise InputError("The documents contain no searchable word.", hint="Pass other --documents.")
+        raise InputError("The documents contain no searchable word.", hint="Pass other documents.")
     index = bm25s.BM25()
     index.index(indexed, show_progress=False)
 

@@ -65,7 +65,7 @@ class Evaluation:
                 return self._run(on_answers)
         except Timeout as error:
             message = f"Another process is evaluating in {self.folder}."
-            raise InputError(message, hint="Wait for it, or choose another --folder.") from error
+            raise InputError(message, hint="Wait for it, or choose another folder with `folder=FOLDER`.") from error
 
     def _run(self, on_answers: Callable[[int], None]) -> dict[str, Any]:
         done = {(record.mode, record.id) for record in self._earlier_records()}
@@ -90,7 +90,9 @@ class Evaluation:
         items = self.folder / ITEMS
         if not about.exists():
             if items.exists():
-                raise InputError(f"{self.folder} has items but no {outcome.ABOUT}.", hint="Choose another --folder.")
+                raise InputError(
+                    f"{self.folder} has items but no {outcome.ABOUT}.", hint="Choose another folder with `folder=FOLDER`."
+                )
             write_lines(about, [json.dumps(self.about, ensure_ascii=False, indent=2)])
             return []
         earlier = outcome.read_about(self.folder)
@@ -98,7 +100,7 @@ class Evaluation:
         changed = sorted(key for key in compared if earlier.get(key) != self.about.get(key))
         if changed:
             message = f"{self.folder} holds an evaluation with another {', '.join(changed)}."
-            raise InputError(message, hint=f"Choose another --folder, or delete {self.folder}.")
+            raise InputError(message, hint=f"Choose another folder with `folder=FOLDER`, or delete {self.folder}.")
         if not items.exists():
             return []
         records = read_records(self.folder)

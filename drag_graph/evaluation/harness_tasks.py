@@ -15,7 +15,7 @@ from drag_graph.model import LABELS, Line
 from drag_graph.ports.model_roles import PLAIN, Layout
 
 SCORINGS = ("option-text", "option-text-norm")
-HINT = f"Choose an outcome of --scoring {' or '.join(SCORINGS)} whose items have options."
+HINT = f"Choose an outcome with {' or '.join(f'`scoring={name}`' for name in SCORINGS)} whose items have options."
 
 
 def write_tasks(outcome: Path, folder: Path) -> dict[str, int]:
@@ -26,7 +26,7 @@ def write_tasks(outcome: Path, folder: Path) -> dict[str, int]:
     """
     about = read_about(outcome)
     if about["scoring"] not in SCORINGS:
-        raise InputError(f"{outcome} was evaluated with --scoring {about['scoring']}.", hint=HINT)
+        raise InputError(f"{outcome} was evaluated with `scoring={about['scoring']}`.", hint=HINT)
     layout = replace(PLAIN, best_last=about["settings"]["line_order"] == "best-last")
     tasks, left_out = {}, {}
     for mode, records in by_mode(read_records(outcome)).items():

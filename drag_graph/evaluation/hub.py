@@ -125,7 +125,7 @@ def read_rows(name: str, folder: Path | None = None) -> list[dict[str, Any]]:
             rows.append({"id": f"{name}-{number}", **task.row(row)})
         except (KeyError, TypeError, AttributeError) as error:
             message = f"The columns of {task.path} have changed ({type(error).__name__}: {error})."
-            raise InputError(message, hint=f"Pass the rows as {name}.jsonl with --data FOLDER.") from error
+            raise InputError(message, hint=f"Pass the rows as {name}.jsonl with `data=FOLDER`.") from error
     return sorted(rows, key=lambda row: _hash(str(row["id"])))
 
 
@@ -136,7 +136,7 @@ def _load(name: str, task: HubTask, folder: Path | None) -> Any:
         import httpx
     except ImportError as error:
         message = f"Reading {name} needs the package datasets."
-        raise MissingExtra(message, extra="evaluation", hint="Or pass a local copy with --data FOLDER.") from error
+        raise MissingExtra(message, extra="evaluation", hint="Or pass a local copy with `data=FOLDER`.") from error
     place = task.path if folder is None else str((folder / task.path).expanduser().resolve())
     if folder is not None and not Path(place).is_dir():
         raise InputError(f"{folder} has neither {name}.jsonl nor {task.path}.", hint=_hint(name, task))
@@ -155,7 +155,7 @@ def _place(values: Sequence[str], wanted: str) -> int | None:
 def _hint(name: str, task: HubTask) -> str:
     login = f"Accept the terms of {task.path} on the hub, then run `hf auth login` or set HF_TOKEN. " if task.gated else ""
     download = f"`hf download {task.path} --repo-type dataset --local-dir FOLDER/{task.path}`"
-    return f"{login}Offline, pass --data FOLDER with {name}.jsonl or the files of {download}."
+    return f"{login}Offline, pass `data=FOLDER` with {name}.jsonl or the files of {download}."
 
 
 def _hash(text: str) -> bytes:

@@ -76,7 +76,7 @@ def read_task(
     if not items:
         counts = f"{rows} rows, {len(problems)} of them unusable, {without_evidence} without evidence"
         reason = f" ({problems[0]})" if problems else ""
-        hint = "Each row needs a question and an answer; check --evidence and --split as well."
+        hint = "Each row needs a question and an answer; check `evidence=KEY` and `split=SPLIT` as well."
         raise InputError(f"{task} has no item to evaluate: {counts}{reason}.", hint=hint)
     if without_evidence:
         log.event("rows without evidence left out", level=logging.WARNING, task=task, rows=without_evidence, key=evidence)

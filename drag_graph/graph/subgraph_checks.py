@@ -83,7 +83,7 @@ def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: st
     if recorded != wanted:
         raise StoreUnfit(
             f"{place} was filled by the embedder {recorded[0]} ({recorded[1]} dimensions), not by {wanted[0]} ({wanted[1]}).",
-            hint=f"Use --embedder {_flag(recorded[0])}, or another --namespace or --store.",
+            hint=f"Use `embedder={_flag(recorded[0])}`, or another store or namespace.",
         )
 
 
@@ -106,7 +106,7 @@ def added(there: Subgraph, subgraph: Subgraph) -> tuple[SaveOutcome, Subgraph]:
 
 
 def _flag(name: str) -> str:
-    """Return the value of --embedder that selects the embedder of that name."""
+    """Return the value of the setting `embedder` that selects the embedder of that name."""
     if name.startswith("lexical"):
         return "lexical"
     return "minilm" if name.endswith("/all-MiniLM-L6-v2") else name

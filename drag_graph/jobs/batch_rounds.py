@@ -144,7 +144,7 @@ class Rounds:
             return Interrupted(message, hint=hint)
         return BudgetReached(
             f"{over_budget.message} Not all requests were submitted. {message}",
-            hint=f"{hint} Raise --budget-usd to submit the others.",
+            hint=f"{hint} Raise `budget_usd=LIMIT` to submit the others.",
         )
 
 

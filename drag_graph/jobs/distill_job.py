@@ -200,7 +200,7 @@ class Distiller:
             if query.id in graphs:
                 results[query.id] = _complete(query, graphs[query.id], Usage(notes=notes.get(query.id, [])))
             elif earlier is not None and earlier.status == "quarantined" and not self._retry:
-                why = earlier.error and f"{earlier.error} (earlier run; try again with --retry-quarantined)"
+                why = earlier.error and f"{earlier.error} (earlier run; try again with `retry_quarantined=True`)"
                 sizes: dict[str, Any] = {name: getattr(earlier, name) for name in ("evidence", "triples", "edges")}
                 results[query.id] = QueryResult(query.id, query.input_id, "quarantined", error=why, **sizes)
         return results

@@ -95,7 +95,7 @@ class Budget:
         share = f", {others} of it by {which} runs of this job" if by_others > 0 else ""
         return BudgetReached(
             f"The next call may cost {call}, but {total} of the budget of {budget} is spent{share}.",
-            hint="Finished work is kept. Run the same command again with a larger --budget-usd to continue.",
+            hint="Finished work is kept. Run the same command again with a larger `budget_usd=LIMIT` to continue.",
         )
 
 

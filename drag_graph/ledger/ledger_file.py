@@ -51,7 +51,7 @@ CREATE INDEX requests_of_batch ON batch_requests (job, token);
 LEDGER = FileKind(
     name="ledger",
     schema=_SCHEMA,
-    hint="Free disk space, correct the permissions, or choose another file with --ledger. Complete queries are stored.",
+    hint="Free disk space, correct the permissions, or choose another file with `ledger=FILE`. Complete queries are stored.",
     restore=(
         "Restore {path} from a backup, or move it away to start a new one. Recorded replies, runs and spending are lost then; "
         "the graph store is not affected."

@@ -55,5 +55,5 @@ def _line(record: dict[str, Any]) -> str:
         return json_line(record)
     except ValueError as error:
         what = f"{record.get('label') or record.get('type')} {record['id']}"
-        hint = "Distill its query again with --replace, or erase it."
+        hint = "Distill its query again with `replace=True`, or erase it."
         raise StoreUnfit(f"{what} contains a number that JSON cannot represent (NaN or infinite).", hint=hint) from error

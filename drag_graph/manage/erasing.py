@@ -99,9 +99,9 @@ def filter_of(conditions: Collection[str]) -> ErasureFilter:
         name, equals, value = condition.partition("=")
         wanted = CONDITIONS.get(name.strip())
         if not equals or wanted is None or not value.strip():
-            raise ConfigurationError(f"--where {condition!r} is not a condition.", hint=hint)
+            raise ConfigurationError(f"{condition!r} is not a condition.", hint=hint)
         if wanted in values:
-            raise ConfigurationError(f"--where has {name.strip()} twice.", hint="Run one command for each.")
+            raise ConfigurationError(f"The conditions have {name.strip()} twice.", hint="Run one command for each.")
         values[wanted] = _moment(value.strip()) if name.strip() == "created-before" else value.strip()
     return ErasureFilter(**values)
 

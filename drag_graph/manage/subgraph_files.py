@@ -102,7 +102,7 @@ def subgraph_line(subgraph: Subgraph) -> str:
     except ValueError as error:
         raise StoreUnfit(
             f"Source {subgraph.source_id} contains a number that JSON cannot represent (NaN or infinite).",
-            hint="Distill it again with --replace, or erase it.",
+            hint="Distill it again with `replace=True`, or erase it.",
         ) from error
 
 

@@ -54,7 +54,7 @@ def check_room(model: CausalModel, tokens: int) -> None:
     """Raise ContextOverflow if a model cannot read this number of tokens."""
     if tokens > model.context_window:
         message = f"The prompt has {tokens} tokens, but the student {model.name!r} can read only {model.context_window}."
-        raise ContextOverflow(message, hint="Lower --token-budget, or choose a student with a longer context.")
+        raise ContextOverflow(message, hint="Lower `token_budget=TOKENS`, or choose a student with a longer context.")
 
 
 def _common_length(ids: Sequence[int], others: Sequence[int]) -> int:

@@ -88,8 +88,8 @@ def student_of(spec: ModelSpec, settings: Settings, embedder: Embedder, privacy:
     """Return the model of a specification as a student, as `make_student`. A teacher is asked with the scoring `auto`."""
     if spec.name == NEAREST:
         if settings.scoring != "auto":
-            message = f"The student {NEAREST} does not support --scoring {settings.scoring}, which is for language models."
-            raise ConfigurationError(message, hint="Leave --scoring out, or choose another --student.")
+            message = f"The student {NEAREST} does not support `scoring={settings.scoring}`, which is for language models."
+            raise ConfigurationError(message, hint="Leave it out, or choose another student.")
         from drag_graph.models.students.nearest_student import NearestStudent
 
         return NearestStudent(embedder)

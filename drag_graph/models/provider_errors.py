@@ -81,7 +81,7 @@ def unavailable(server: Server, reason: str, *, retry_after: float | None = None
     is_patient = retry_after is None or retry_after <= LONGEST_RETRY_AFTER
     if not is_patient:
         reason = f"{reason} and asks to wait {retry_after:.0f} s"
-    hint = "Check that it is running and that its address is right. Then run the same command again."
+    hint = "Check that it is running and that its address is right. Completed work is kept; the same command resumes it."
     error = ModelUnavailable(f"{_capitalised(server.where)} is not available: {reason}.", hint=hint)
     return Failure(error, repeatable=is_patient, retry_after=retry_after, **facts)
 

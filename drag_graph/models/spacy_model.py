@@ -25,7 +25,7 @@ def load_english_model() -> tuple[Any, str]:
         raise MissingExtra("The package spaCy is not installed.", extra="privacy")
     name = english_model()
     if name is None:
-        hint = f"Run `{DOWNLOAD}`, or use --extractor patterns."
+        hint = f"Run `{DOWNLOAD}`, or use `document_extractor=patterns`."
         raise MissingExtra("No English model of spaCy is installed.", hint=hint)
     model = import_module(name).load()
     return model, f"{name} {model.meta['version']}"

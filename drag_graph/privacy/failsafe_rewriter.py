@@ -86,7 +86,7 @@ class GuardedRewriter:
 
 
 def _not_working(why: str) -> ConfigurationError:
-    hint = "Reinstall it with: pip install --force-reinstall 'drag-graph[privacy]'."
+    hint = "Reinstall it with `pip install --force-reinstall 'drag-graph[privacy]'`."
     return ConfigurationError(f"The privacy gate does not work. {why}", hint=hint)
 
 

@@ -28,7 +28,7 @@ def open_gate(
     except MissingExtra as error:
         raise MissingExtra(
             f"The privacy gate (level {level!r}) cannot open. {error}",
-            hint=f"{error.hint} To send questions unchanged, use --privacy off.",
+            hint=f"{error.hint} To send questions unchanged, use `privacy=off`.",
         ) from error
     return PrivacyGate(detectors, level, opened, keeps=keep, reworder=reworder)
 

@@ -23,7 +23,7 @@ from drag_graph.privacy.model_rewriter import Reworder
 from drag_graph.privacy.outgoing import Outgoing, words_of
 from drag_graph.privacy.vault import Original, Vault
 
-_NOT_LATIN = "the text is not in Latin letters, and the detectors only read English; --privacy off sends it unchanged"
+_NOT_LATIN = "the text is not in Latin letters, and the detectors only read English; `privacy=off` sends it unchanged"
 
 
 @dataclass(frozen=True, slots=True)

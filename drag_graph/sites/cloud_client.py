@@ -220,5 +220,5 @@ def _certificates(ca: str) -> ssl.SSLContext | bool:
         return ssl.create_default_context(cafile=str(Path(ca).expanduser()))
     except OSError as error:  # includes SSLError
         raise ConfigurationError(
-            f"Cannot use the certificates in {ca}: {error}.", hint="Pass a PEM file to --cloud-ca."
+            f"Cannot use the certificates in {ca}: {error}.", hint="Pass a PEM file with `cloud_ca=FILE`."
         ) from error

@@ -65,7 +65,7 @@ def set_up_site(settings: Settings, values: Mapping[str, Any], token: str) -> No
     """
     check_name(settings.edge_name)
     if not settings.cloud:
-        raise ConfigurationError("The address of the cloud is missing.", hint="Add --cloud ADDRESS.")
+        raise ConfigurationError("The address of the cloud is missing.", hint="Add `cloud=ADDRESS`.")
     unavailable: CloudUnavailable | None = None
     with CloudClient.of(settings, token) as client:
         try:

@@ -295,7 +295,7 @@ def require_safe(address: str, *, insecure: bool) -> None:
         return
     raise ConfigurationError(
         f"{address} is on another machine, and requests to it are not encrypted.",
-        hint="Use https, or add --insecure if you trust the network.",
+        hint="Use https, or add `insecure=True` if you trust the network.",
     )
 
 

@@ -266,7 +266,7 @@ def test_the_teacher_is_asked_in_its_own_way_whatever_scoring_the_student_has(ev
         (("--modes", "bm25", "--documents", "nowhere"), "has no document"),
         (("--modes", "teacher"), "no teacher is set"),
         (("--modes", "teacher", "--teacher", "curated:x.jsonl"), "does not answer questions"),
-        (("--modes", "teacher", "--teacher", "ollama/x", "--budget-usd", "1"), "--budget-usd does not cover"),
+        (("--modes", "teacher", "--teacher", "ollama/x", "--budget-usd", "1"), "`--budget-usd LIMIT` does not cover"),
         (("--modes", "shuffled", "--limit", "1"), "at least two items"),
         (("--limit", "0"), "greater than or equal to 1"),
     ],

@@ -13,7 +13,7 @@ def test_without_a_model_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(english, "MODELS", ("no_such_model",))
     with pytest.raises(MissingExtra, match="No English model of spaCy") as error:
         PhraseReader(*english.load_english_model())
-    assert "--extractor patterns" in error.value.hint
+    assert "`document_extractor=patterns`" in error.value.hint
 
 
 @pytest.fixture

@@ -302,7 +302,7 @@ def test_a_teacher_without_batches_is_refused_in_words(work, server):
         (["--teacher", "curated:c.jsonl", "--batch"], "A file as the teacher has no batch API"),
         (["--teacher", "tape:x.tape", "--batch"], "A file as the teacher has no batch API"),
         (["--teacher", "anthropic/claude-sonnet-4-5", "--batch"], "has no batch API that drag-graph supports"),
-        (["--teacher", PRICED, "--no-wait"], "--no-wait requires --batch"),
+        (["--teacher", PRICED, "--no-wait"], "`--no-wait` requires `--batch`"),
     ):
         code, _, err = drag_graph("distill", "q.jsonl", *flags)
         assert (code, words in err, "Hint: " in err) == (2, True, True), err
@@ -331,7 +331,7 @@ def test_a_dry_run_says_the_price_in_batches(work, server):
 
 def test_engine_ray_and_batch_are_refused_together(work):
     code, _, err = drag_graph("distill", "q.jsonl", "--teacher", PRICED, "--batch", "--engine", "ray")
-    assert (code, "--engine ray does not work with --batch" in err) == (2, True)
+    assert (code, "`--engine ray` does not work with `--batch`" in err) == (2, True)
 
 
 def test_the_price_of_a_batch_is_that_of_the_map_or_half():

@@ -151,7 +151,7 @@ def test_settings_choose_it(plain, tmp_path):
         make_student(load_settings({"student": "gguf:"}), embedder=None)
     with pytest.raises(ConfigurationError, match="is served"):
         make_student(load_settings({"student": "ollama/x", "scoring": "option-text"}), embedder=None)
-    with pytest.raises(ConfigurationError, match="nearest does not support --scoring letter"):
+    with pytest.raises(ConfigurationError, match="nearest does not support `scoring=letter`"):
         make_student(load_settings({"student": "nearest", "scoring": "letter"}), embedder=None)
 
 

@@ -246,7 +246,7 @@ def test_offline_says_where_else_the_rows_can_come_from(datasets, monkeypatch):
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     with pytest.raises(InputError, match=r"Cannot read qasc from allenai/qasc: .*reach") as caught:
         read_rows("qasc")
-    assert "--data FOLDER" in caught.value.hint
+    assert "`data=FOLDER`" in caught.value.hint
     assert "hf download allenai/qasc" in caught.value.hint
 
 

@@ -284,7 +284,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path, declar
     for use in (LadybugStore.migrate, LadybugStore.migrations, LadybugStore.sources):
         with pytest.raises(StoreUnfit, match="is a database of something else") as caught:
             use(LadybugStore(path, read_only=read_only))
-        assert "--store" in caught.value.hint
+        assert "`store=FILE`" in caught.value.hint
     with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:
         found = connection.execute("CALL show_tables() RETURN name").get_all()
     assert len(found) == declared.count("TABLE")

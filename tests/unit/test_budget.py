@@ -46,7 +46,7 @@ def test_a_call_that_could_pass_the_limit_is_refused():
     with pytest.raises(BudgetReached) as caught:
         budget.reserve(0.41)
     assert caught.value.exit_code == 5
-    assert "--budget-usd" in caught.value.hint
+    assert "`budget_usd=LIMIT`" in caught.value.hint
     budget.settle(budget.reserve(0.4), 0.4)
     assert budget.spent_usd == pytest.approx(1.0)
     budget.settle(budget.reserve(0.0))
@@ -147,7 +147,7 @@ class TestAccount:
             "The next call may cost $2.50, but $17.70 of the budget of $20.00 is spent, "
             "$15.20 of it by earlier runs of this job."
         )
-        assert "--budget-usd" in caught.value.hint
+        assert "`budget_usd=LIMIT`" in caught.value.hint
         assert second.spent_usd == 17.7
         larger = Budget(30, ledger_of())
         larger.settle(larger.reserve(12.3), 12.3)

@@ -187,7 +187,7 @@ def test_a_model_that_cannot_be_run_here_is_refused_in_words(tmp_path, minilm, f
     (folder / file).write_text(content)
     with pytest.raises(UnknownModel, match="cannot be loaded") as caught:
         LocalEmbedder(str(folder)).embed(["text"])
-    assert "--embedder" in caught.value.hint
+    assert "`embedder=NAME`" in caught.value.hint
 
 
 def test_weights_that_are_nowhere_are_refused_in_words(monkeypatch, tmp_path):

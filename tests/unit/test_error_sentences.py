@@ -1,10 +1,14 @@
-"""Every error that drag-graph raises is a sentence: it begins with a capital letter or a value, and ends with a full stop."""
+"""Every error that drag-graph raises is a sentence: it begins with a capital letter or a value, and ends with a full stop.
+
+It names arguments as Python does; the command line writes them as flags.
+"""
 
 import ast
 import inspect
 import re
 from pathlib import Path
 
+from cli import output
 from drag_graph import errors
 
 ROOT = Path(errors.__file__).parent
@@ -38,3 +42,22 @@ def test_every_error_is_a_sentence():
             if text is not None and not re.fullmatch(r"[A-Z\d{`-].*([.?]|[.}]:? {})", text, re.DOTALL):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {text}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_message_outside_the_shell_names_a_flag():
+    command = re.compile(r"`[^`]*`")
+    wrong = []
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and name_of(node) in CLASSES and ROOT / "testing" not in path.parents:
+                texts = [
+                    part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                ]
+                wrong += [f"{path}: {text}" for text in texts if re.search(r"(^| )--[a-z]", command.sub("", text))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_command_line_writes_arguments_as_flags():
+    text = "Set `privacy=off`, `document_extractor=patterns` or `batch=True`; see `drag-graph ask --help`."
+    expected = "Set `--privacy off`, `--extractor patterns` or `--batch`; see `drag-graph ask --help`."
+    assert output.with_flags(text) == expected

@@ -192,7 +192,7 @@ def test_a_port_in_use_is_named():
         port = taken.getsockname()[1]
         with pytest.raises(StoreUnavailable, match=rf"Port {port} \(HTTP\) is in use") as error:
             process.reserve_ports([("Bolt", 0), ("HTTP", port)])
-        assert "--http-port" in error.value.hint
+        assert "`http_port=PORT`" in error.value.hint
 
 
 def test_a_home_never_used_has_a_status_and_stops_at_once(tmp_path):

@@ -53,7 +53,7 @@ def test_a_check_shows_what_would_be_sent(graph, levels):
     assert levels[-1] == "standard"
     with pytest.raises(ConfigurationError, match="'off'") as caught:
         graph.privacy.check(["Why?"], privacy="off")
-    assert "--privacy standard" in caught.value.hint
+    assert "`privacy=standard`" in caught.value.hint
 
 
 def test_a_check_never_advises_to_switch_the_gate_off(graph, monkeypatch):

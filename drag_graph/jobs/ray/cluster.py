@@ -16,7 +16,7 @@ CONNECT_SECONDS = 60.0
 KNOCK_SECONDS = 5.0
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Shared memory of our own cluster. Ray's default is a third of the machine's memory, but our messages are small."""
-_HINT = "Start a cluster with `ray start --head`, or leave out --address to use only this machine."
+_HINT = "Start a cluster with `ray start --head`, or leave out `ray_address=ADDRESS` to use only this machine."
 
 
 class Cluster:
@@ -33,7 +33,7 @@ class Cluster:
         if "://" in address:
             raise ConfigurationError(
                 "A Ray client (ray://...) cannot distill: this machine has the tape and the store, so it must be a node.",
-                hint="Run `ray start --address=HOST:6379` on this machine, then use --address auto.",
+                hint="Run `ray start --address=HOST:6379` on this machine, then use `ray_address=auto`.",
             )
         self._ours = False
         ray = _ray()
@@ -75,7 +75,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise MissingExtra("`--engine ray` needs the package ray.", extra="cluster") from error
+        raise MissingExtra("`engine=ray` needs the package ray.", extra="cluster") from error
     return ray
 
 

@@ -69,8 +69,8 @@ class RayDistillation:
         """`privacy` is the level and detectors of the gate that the questions passed."""
         if settings.teacher.startswith(("curated:", "tape:")):
             raise ConfigurationError(
-                "--engine ray requires a model as teacher; curated and tape files are replayed on this machine.",
-                hint="Leave --engine ray out.",
+                "`engine=ray` requires a model as teacher; curated and tape files are replayed on this machine.",
+                hint="Leave out `engine=ray`.",
             )
         # Only computes settings hashes; its teacher is never called.
         self._local = Distillation(settings, embedder, ServedTeacher(Server(settings.teacher)), privacy)

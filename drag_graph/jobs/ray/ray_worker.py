@@ -109,7 +109,7 @@ class Worker:
             raise ConfigurationError(
                 f"A node of the Ray cluster has drag-graph {__version__} with the embedder {embedder.name!r}, the driver "
                 f"{task.version} with {task.embedder!r}.",
-                hint="Install the same version with the same extras on every node, or name the embedder with --embedder.",
+                hint="Install the same version with the same extras on every node, or name the embedder with `embedder=NAME`.",
             )
         # The stand-ins have every method that the teacher calls.
         tape, budget = cast("Tape", self._tape), cast("Budget", self._budget)

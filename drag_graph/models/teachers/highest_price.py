@@ -27,7 +27,7 @@ def highest_price(
 
 def no_price_error(model: str) -> ConfigurationError:
     """Return the error for a budget and a model without a price."""
-    hint = "Leave --budget-usd out, or use the name that LiteLLM's price list has for the model."
+    hint = "Leave out `budget_usd=LIMIT`, or use the name that LiteLLM's price list has for the model."
     return ConfigurationError(f"No price is known for the model {model!r}, so the budget cannot be enforced.", hint=hint)
 
 

@@ -67,7 +67,7 @@ def check_support(model: str, base_url: str = "") -> None:
     # Without an address, LiteLLM would send the files of the providers in _WITH_ADDRESS to OpenAI.
     if provider in _PROVIDERS or (base_url and provider in _WITH_ADDRESS):
         return
-    hint = "Leave --batch out, or use a model of OpenAI or Azure, or a server with OpenAI's batch API by --teacher-base-url."
+    hint = "Leave out `batch=True`, or use a model of OpenAI or Azure, or a server with OpenAI's batch API."
     raise ConfigurationError(f"The provider {provider!r} of {model!r} has no batch API that drag-graph supports.", hint=hint)
 
 
@@ -152,14 +152,14 @@ class BatchApi:
         except (RequestRejected, UnknownModel) as error:
             status = getattr(error, "status", 404)
             if status not in _NOT_THERE:
-                hint = "Run the same command again later, or without --batch."
+                hint = "Run the same command again later, or without `batch=True`."
                 raise ModelUnavailable(f"{where} accepts no batches now (HTTP {status}).", hint=hint) from error
             if may_be_gone:
                 return None
-            hint = "Leave --batch out to send the requests one by one."
+            hint = "Leave out `batch=True` to send the requests one by one."
             raise ConfigurationError(f"{where} has no batch API (HTTP {status}).", hint=hint) from error
         except (ValidationError, AttributeError, TypeError) as error:  # another service answers at this path
-            hint = "Leave --batch out to send the requests one by one."
+            hint = "Leave out `batch=True` to send the requests one by one."
             raise ModelUnavailable(f"{where} does not answer like a batch API.", hint=hint) from error
 
 

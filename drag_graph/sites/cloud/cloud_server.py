@@ -21,7 +21,7 @@ GRACE = 3
 KEEP_ALIVE = 75
 """Seconds until an idle connection is closed. Sites close theirs earlier, so no request meets a closing connection."""
 BACKLOG = 1024
-PEM = "Pass PEM files to --tls-cert and --tls-key."
+PEM = "Pass PEM files for the certificate and its key."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ class ServiceAddress:
     def check(self) -> None:
         """Raise ConfigurationError if requests would cross a network unencrypted, or if a file is missing."""
         if (self.certificate is None) != (self.key is None):
-            raise ConfigurationError("TLS needs a certificate and its key.", hint="Add both --tls-cert and --tls-key.")
+            raise ConfigurationError("TLS needs a certificate and its key.", hint="Pass both, or neither.")
         for file in (self.certificate, self.key):
             if file is not None and not file.is_file():
                 raise ConfigurationError(f"There is no file {file}.", hint=PEM)
         if self.certificate is None and not is_loopback(self.host) and not self.insecure:
-            hint = "Add --tls-cert and --tls-key, or --insecure if you trust the network."
+            hint = "Pass a certificate and its key, or add `insecure=True` if you trust the network."
             raise ConfigurationError(f"Requests to {self.host} would cross the network unencrypted.", hint=hint)
 
 
@@ -78,7 +78,7 @@ def _bound(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)  # early requests wait for the service
     except OSError as error:
         why = (error.strerror or type(error).__name__).partition(" (while")[0]
-        raise ConfigurationError(f"Cannot listen at {host}:{port}: {why}.", hint="Choose another --host or --port.") from error
+        raise ConfigurationError(f"Cannot listen at {host}:{port}: {why}.", hint="Choose another host or port.") from error
 
 
 def _server(app: Any, place: ServiceAddress | None) -> Any:

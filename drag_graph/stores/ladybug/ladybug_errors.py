@@ -6,9 +6,9 @@ from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUn
 from drag_graph.stores.shared import migrations as migrate
 
 _HOLDER = re.compile(r"PID (\d+)")
-_OTHER_FILE = "Choose another file with --store."
+_OTHER_FILE = "Choose another file with `store=FILE`."
 _RESTORE = (
-    "Restore it from a backup, or run `drag-graph import` with an export and another --store. "
+    "Restore it from a backup, or run `drag-graph import` with an export and `store=FILE`. "
     "Distilling again costs nothing while the ledger has the recorded replies."
 )
 
@@ -114,5 +114,5 @@ def translate(message: str, location: str) -> StoreError:
     # The engine's message may quote stored text, so it is the cause of the error, but not part of its message.
     return StoreError(
         f"The embedded store {location} cannot execute a statement.",
-        hint="Check it with `drag-graph db verify`. If that fails too, restore it from a backup (--debug shows the reason).",
+        hint="Check it with `drag-graph db verify --debug`. If that fails too, restore it from a backup.",
     )

@@ -87,7 +87,7 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
 def require_file(path: Path, *, read_only: bool) -> None:
     """Refuse what the engine would misread or misname. Only looks at the names: opening the file could drop our lock."""
     if "\0" in str(path):
-        raise StoreUnfit(f"{str(path)!r} is not a valid file name.", hint="Choose another file with --store.")
+        raise StoreUnfit(f"{str(path)!r} is not a valid file name.", hint="Choose another file with `store=FILE`.")
     try:
         if path.is_dir():
             raise StoreUnfit(
@@ -107,7 +107,7 @@ def require_file(path: Path, *, read_only: bool) -> None:
             _require_folder(path.parent)
     except OSError as error:
         raise StoreUnfit(
-            f"{path} cannot be used as a store: {error.strerror}.", hint="Choose another file with --store."
+            f"{path} cannot be used as a store: {error.strerror}.", hint="Choose another file with `store=FILE`."
         ) from error
 
 
@@ -124,7 +124,7 @@ def _require_folder(folder: Path) -> None:
         raise StoreUnfit(f"The folder {folder} may not be written to.", hint=_RIGHTS)
     if os.statvfs(folder).f_blocks == 0:
         # A folder such as /proc would otherwise be reported as a full disk.
-        raise StoreUnfit(f"Files cannot be stored in {folder}.", hint="Choose another file with --store.")
+        raise StoreUnfit(f"Files cannot be stored in {folder}.", hint="Choose another file with `store=FILE`.")
 
 
 def create(path: Path) -> None:

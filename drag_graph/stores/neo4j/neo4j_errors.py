@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit, SubgraphRefused
 
-START = "Start it (`drag-graph db up`), or check --store / NEO4J_URI."
+START = "Start it (`drag-graph db up`), or check `store=ADDRESS` and NEO4J_URI."
 CREDENTIALS = "Check NEO4J_USERNAME and NEO4J_PASSWORD."
 
 VANISHED = "Neo.ClientError.Statement.EntityNotFound"
@@ -79,16 +79,16 @@ def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
     for cause in _causes(error):
         kind, text = type(cause).__name__, str(cause)
         if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME:
-            return "its host name is unknown", "Check the host in --store / NEO4J_URI."
+            return "its host name is unknown", "Check the host in `store=ADDRESS` or NEO4J_URI."
         if "looks like HTTP" in text:
             return (
                 "that port speaks HTTP, not Bolt",
-                "Use the Bolt port (7687 by default) in --store / NEO4J_URI; 7474 is the port of Neo4j Browser.",
+                "Use the Bolt port (7687 by default) in `store=ADDRESS` or NEO4J_URI; 7474 is the port of Neo4j Browser.",
             )
         if kind in ("BoltHandshakeError", "BoltProtocolError", "UnsupportedServerProduct"):
             return (
                 "the server at this port does not speak Neo4j's Bolt protocol",
-                "Check the port in --store / NEO4J_URI (7687 by default), and that it is Neo4j 5.26 or newer.",
+                "Check the port in `store=ADDRESS` or NEO4J_URI (7687 by default), and that it is Neo4j 5.26 or newer.",
             )
         if isinstance(cause, ssl.SSLError):
             return (
@@ -138,9 +138,7 @@ def _refusal(error: BaseException, where: str) -> StoreError:
     is_retryable = getattr(error, "is_retryable", None)
     if code in TIMED_OUT or (is_retryable and is_retryable()):
         return StoreUnavailable(f"{where} did not finish in time ({code}).", hint=_LATER)
-    return StoreError(
-        f"{where} cannot execute a statement ({code}).", hint="Run `drag-graph db status`; --debug shows the details."
-    )
+    return StoreError(f"{where} cannot execute a statement ({code}).", hint="`drag-graph db status --debug` shows the details.")
 
 
 def _reason(error: BaseException, timeout: float) -> str:

@@ -30,7 +30,7 @@ def ensure_password(address: str, password: str) -> None:
     if not (_accepts(address, FIRST_PASSWORD, new=password) and _accepts(address, password)):
         raise ConfigurationError(
             f"The Neo4j at {address} already has another password.",
-            hint="Set NEO4J_PASSWORD to the one that it was first started with, or use another --home.",
+            hint="Set NEO4J_PASSWORD to the one that it was first started with, or choose another folder with `home=FOLDER`.",
         )
 
 

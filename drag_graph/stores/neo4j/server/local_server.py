@@ -131,7 +131,8 @@ def start_server(
             return _with(server, username=USERNAME, password=generated)
     except OSError as error:
         raise ConfigurationError(
-            f"The server's folder {home} cannot be used: {error.strerror or error}.", hint="Give another one with --home."
+            f"The server's folder {home} cannot be used: {error.strerror or error}.",
+            hint="Choose another one with `home=FOLDER`.",
         ) from error
 
 
@@ -171,7 +172,7 @@ def _check_version(server: ServerReport, release: Neo4jRelease) -> None:
     if server.version and _numbers(server.version) > _numbers(release.version):
         raise StoreUnfit(
             f"{server.home} was last used by Neo4j {server.version}; {release.version} cannot read its data.",
-            hint=f"Start {server.version}, or use another --home.",
+            hint=f"Start {server.version}, or choose another folder with `home=FOLDER`.",
         )
 
 
