@@ -1,19 +1,22 @@
 """Results of asking and tracing: answers, audits, lists."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drag_graph.ask.answer_file import answers_text
 from drag_graph.ask.ask_result import AnswersReport, AskResult
-from drag_graph.errors import ConfigurationError, DragGraphError, StoreError
+from drag_graph.errors import DragGraphError, StoreError
 from drag_graph.model import Answer, Line, Subgraph
 from drag_graph.report.audit_document import subgraph_text
 from drag_graph.report.audit_page import audit_page
 from drag_graph.report.audit_tree import audit_text
 from drag_graph.report.graph_page import graph_page
 from drag_graph.report.prov import prov_document
+
+if TYPE_CHECKING:
+    from drag_graph.app.answer_tracing import Tracing
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +51,13 @@ class ContextLines(tuple[Line, ...]):
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerTracing:
-    """Functions of the application that a given answer calls."""
-
-    audit: Callable[[Answer], Audit]
-    portable: Callable[[Sequence[Answer]], list[Answer]]
-    """Returns answers with everything that their audits show."""
-
-
-@dataclass(frozen=True, slots=True)
 class GivenAnswer:
     """An answer as `ask` returns it."""
 
     result: AskResult
+    _tracing: "Tracing" = field(repr=False, compare=False)
     not_distilled: tuple[str, ...] = ()
     """Why the teacher's evidence for the question is missing, if `distill_missing` could not get it."""
-    _tracing: AnswerTracing | None = field(default=None, repr=False, compare=False)
 
     @property
     def id(self) -> str:
@@ -97,7 +91,7 @@ class GivenAnswer:
 
     def audit(self) -> Audit:
         """Trace the answer back to evidence and teacher calls. Raises NotStored if there is nothing to audit."""
-        return _tracing_of(self).audit(self.result.answer)
+        return self._tracing.audit(self.result.answer)
 
     def reidentified(self) -> "GivenAnswer":
         """Return it with the names that the privacy gate took out, for display only."""
@@ -109,7 +103,7 @@ class GivenAnswer:
 
     def file_text(self) -> str:
         """Return the answer with its audit as the text of a file that `audit` reads."""
-        return answers_text(_tracing_of(self).portable([self.result.answer]))
+        return answers_text(self._tracing.portable([self.result.answer]))
 
     def __str__(self) -> str:
         return f"{self.label}. {self.text}" if self.label else self.text
@@ -127,19 +121,13 @@ class GivenAnswer:
         return f"<p>{escape(answer.question)}</p><p><b>{escape(str(self))}</b> ({escape(facts)})</p>{reason}{table}"
 
 
-def _tracing_of(answer: "GivenAnswer | GivenAnswers") -> AnswerTracing:
-    if answer._tracing is None:  # noqa: SLF001 - of this module
-        raise ConfigurationError("This answer belongs to no application.", hint="Use `graph.audit(answer.id)`.")
-    return answer._tracing  # noqa: SLF001
-
-
 @dataclass(frozen=True, slots=True)
 class GivenAnswers(Sequence[GivenAnswer]):
     """The answers to several questions, in their order, and what became of the other lines of a file."""
 
     report: AnswersReport
+    _tracing: "Tracing" = field(repr=False, compare=False)
     not_distilled: tuple[str, ...] = ()
-    _tracing: AnswerTracing | None = field(default=None, repr=False, compare=False)
 
     @property
     def stopped(self) -> DragGraphError | None:
@@ -167,7 +155,7 @@ class GivenAnswers(Sequence[GivenAnswer]):
 
     def file_text(self) -> str:
         """Return the answers with their audits as the text of a file that `audit` reads."""
-        return answers_text(_tracing_of(self).portable([result.answer for result in self.report.answers]))
+        return answers_text(self._tracing.portable([result.answer for result in self.report.answers]))
 
     def __len__(self) -> int:
         return len(self.report.answers)
@@ -175,8 +163,8 @@ class GivenAnswers(Sequence[GivenAnswer]):
     def __getitem__(self, place: Any) -> Any:
         results = self.report.answers[place]
         if isinstance(results, list):
-            return [GivenAnswer(result, (), self._tracing) for result in results]
-        return GivenAnswer(results, (), self._tracing)
+            return [GivenAnswer(result, self._tracing) for result in results]
+        return GivenAnswer(results, self._tracing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from drag_graph.app.answer_results import (
     AnswerList,
-    AnswerTracing,
     Audit,
     GivenAnswer,
     GivenAnswers,
     SourceList,
     StoredSubgraph,
 )
+from drag_graph.app.answer_tracing import Tracing
 from drag_graph.app.questions import Questions, as_questions, one_question, question_lines, source_of
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
@@ -24,21 +23,13 @@ from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import UNKEPT, Asker
 from drag_graph.compose.model_factories import asked_as, check_teacher
 from drag_graph.compose.session import Session
-from drag_graph.compose.store_opening import recorded_requests
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.manage.source_listing import newest_sources
-from drag_graph.model import Answer
-from drag_graph.report.audit_document import (
-    answer_document,
-    audit_document,
-    compare_with_store,
-    seen_by_teacher,
-    self_contained,
-)
+from drag_graph.report.audit_document import answer_document, audit_document
 
 if TYPE_CHECKING:
     from drag_graph.sites.site_asker import SiteAsker
@@ -88,7 +79,7 @@ class Answering(ResourceUser):
 
         def once() -> GivenAnswer:
             with _asking(resources, keep=keep, **options) as asking:
-                return GivenAnswer(ask(asking), asking.not_distilled, self._tracing(resources))
+                return GivenAnswer(ask(asking), Tracing(resources), asking.not_distilled)
 
         try:
             return once()
@@ -126,7 +117,7 @@ class Answering(ResourceUser):
 
             with _asking(resources, keep=keep, local=local, distill_missing=distill_missing) as asking:
                 report = asking.ask_all(lines, source, count)
-                return GivenAnswers(report, asking.not_distilled, self._tracing(resources))
+                return GivenAnswers(report, Tracing(resources), asking.not_distilled)
 
         return RunHandle(run, resources, wait=wait)
 
@@ -151,33 +142,12 @@ class Answering(ResourceUser):
         """
         if isinstance(answer, GivenAnswer):
             return answer.audit()
-        settings = self._resources.settings
         if number is not None or Path(answer).is_file() or Path(answer).suffix in {".json", ".gz"}:
-            return self._completed(answer_document(read_answer(Path(answer), number or "")), local=local)
-        with self._resources.store() as store:
-            document = audit_document(store, str(answer), asked_as(settings, str(answer)))
-        return self._completed(document, local=local)
-
-    def _completed(self, document: dict[str, Any], *, local: bool) -> Audit:
-        """Add what other sites and the ledger know."""
-        settings = self._resources.settings
-        if settings.cloud and not local:
-            from drag_graph.compose.site_setup import complete_audit
-
-            complete_audit(document, settings)
-        if not any(seen["messages"] for seen in document["privacy"].get("teacher_saw", ())):  # an answer file has them
-            with recorded_requests(settings) as sent:
-                document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
-        return Audit(document)
-
-    def _tracing(self, resources: Resources) -> AnswerTracing:
-        def audit(answer: Answer) -> Audit:
-            document = answer_document(answer)
-            with resources.store() as store:
-                compare_with_store(document, store)
-            return self._completed(document, local=False)
-
-        return AnswerTracing(audit, partial(_portable, resources))
+            document = answer_document(read_answer(Path(answer), number or ""))
+        else:
+            with self._resources.store() as store:
+                document = audit_document(store, str(answer), asked_as(self._resources.settings, str(answer)))
+        return Tracing(self._resources).completed(document, local=local)
 
     @overload
     def show(self, source_id: str) -> StoredSubgraph: ...
@@ -272,13 +242,6 @@ def _is_readable(resources: Resources) -> bool:
         session.asker(unkept=UNKEPT)
         return True
     return False
-
-
-def _portable(resources: Resources, answers: Sequence[Answer]) -> list[Answer]:
-    """Return answers with everything that their audits show, as far as the store can be read."""
-    with suppress(StoreError), resources.store() as store, recorded_requests(resources.settings) as sent:
-        return [self_contained(answer, store, sent) for answer in answers]
-    return list(answers)
 
 
 def _location(store: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import ConfigurationError, InputError, QueryInvalid
-from drag_graph.inputs import InputLine, make_query, query_of, read_queries
+from drag_graph.inputs import InputLine, query_of, read_queries
 from drag_graph.model import Query
 from drag_graph.settings import Settings
 
@@ -40,10 +40,7 @@ def one_question(text: str, options: Sequence[str], settings: Settings) -> Query
     """Return the query of a text and its options. Raises ConfigurationError if they are unusable."""
     if isinstance(options, str):
         raise ConfigurationError("The options are a single text.", hint="Pass a list of texts.")
-    try:
-        return make_query(text, list(options) or None, domain=settings.domain, namespace=settings.namespace)
-    except QueryInvalid as error:
-        raise ConfigurationError(f"The question is unusable. {error}", hint="Fix the question or its options.") from error
+    return _query_of({"question": text, "options": list(options) or None}, settings)
 
 
 def source_of(questions: Questions) -> str:
@@ -64,7 +61,7 @@ def _query_of(question: str | Mapping[str, Any] | Query, settings: Settings) -> 
     if isinstance(question, Query):
         return question
     if isinstance(question, str):
-        return one_question(question, (), settings)
+        question = {"question": question}
     if not isinstance(question, Mapping):
         raise ConfigurationError(f"{question!r} is not a question.", hint="Pass a text, a dict or a Query.")
     try:

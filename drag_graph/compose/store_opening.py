@@ -1,11 +1,11 @@
 """Settings to an open store or ledger, and the state of an embedded store's file."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from drag_graph.errors import StoreUnavailable, StoreUnfit
+from drag_graph.errors import StoreError, StoreUnavailable
 from drag_graph.ledger import Ledger
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.settings import Settings
@@ -92,12 +92,10 @@ def open_ledger(settings: Settings, *, read_only: bool = False) -> Ledger:
 @contextmanager
 def recorded_requests(settings: Settings) -> Iterator[Callable[[str], dict[str, Any] | None]]:
     """Yield a function from the hash of a teacher call's request to the request; it returns None if the ledger has none."""
-    ledger = None
-    if settings.ledger_path.exists():
-        with suppress(StoreUnfit):  # an audit works without the ledger
-            ledger = Ledger(settings.ledger_path, read_only=True)
-    if ledger is None:
-        yield lambda _hash: None
-        return
-    with ledger:
-        yield ledger.tape.sent
+    with ExitStack() as opened:
+        try:
+            ledger = opened.enter_context(open_ledger(settings, read_only=True))
+        except StoreError:  # an audit works without the ledger
+            yield lambda _hash: None
+        else:
+            yield ledger.tape.sent

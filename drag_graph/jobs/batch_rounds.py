@@ -4,22 +4,18 @@ The stages of a query depend on each other's replies. Each round is therefore on
 requests go to the provider in one batch, and the next pass continues with the replies. All passes belong to one run.
 """
 
-import json
-import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.distill_job import Distiller, OnResult
 from drag_graph.jobs.run_report import RunReport
-from drag_graph.model import Query
 from drag_graph.ports.provider_batches import Batches, Progress
 
 FIRST_WAIT = 5.0
 PATIENCE = 1800.0
 """Seconds for which the provider may be unreachable while the run waits for its batches."""
-_IN_MEMORY = 8_000_000
 OnWait = Callable[[str], None]
 """Called with a sentence about what the run waits for; "" when the wait is over."""
 
@@ -62,18 +58,17 @@ class Rounds:
         self._on_result = on_result
         distiller.begin()
         began = time.monotonic()
-        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spool:
-            passes = self._passes(distiller.admit(lines), spool)
-            try:
-                self._rounds(passes, on_wait)
-            except (KeyboardInterrupt, Interrupted):
-                if runner.stopped is not None:
-                    raise
-                runner.stopped = self._left("interrupted")
-            except DragGraphError as error:
-                runner.stop(error)
+        passes = self._passes(distiller.admit(lines))
+        try:
+            self._rounds(passes, on_wait)
+        except (KeyboardInterrupt, Interrupted):
             if runner.stopped is not None:
-                next(passes, None)  # unless a pass was made, this enters the lines as pending
+                raise
+            runner.stopped = self._left("interrupted")
+        except DragGraphError as error:
+            runner.stop(error)
+        if runner.stopped is not None:
+            next(passes, None)  # unless a pass was made, this enters the lines as pending
         if runner.stopped is None:
             self._batches.end()
         runner.seconds = time.monotonic() - began
@@ -103,16 +98,23 @@ class Rounds:
             if not self._wait:
                 raise self._left("ended without waiting", over_budget=over_budget)
 
-    def _passes(self, lines: Iterable[InputLine], spool: "tempfile.SpooledTemporaryFile[bytes]") -> Iterator[None]:
-        """Make one pass a step: the first over the input, which is copied into `spool`, the others over pending lines."""
-        self._distiller.work_through(_spooled(lines, spool), self._on_result)
+    def _passes(self, lines: Iterable[InputLine]) -> Iterator[None]:
+        """Make one pass a step: the first over the input, the others over pending lines."""
+        by_number: dict[int, InputLine] = {}
+
+        def remembered() -> Iterator[InputLine]:
+            for line in lines:
+                by_number[line.number] = line
+                yield line
+
+        self._distiller.work_through(remembered(), self._on_result)
         yield
         report = self._distiller.report
         while self._distiller.runner.stopped is None:
             # A pass replaces the rows of these lines, including their cost.
             pending = {result.line: result.cost_usd for result in report.results() if result.status == "pending"}
             report.cost_usd -= sum(pending.values())
-            self._distiller.work_through(_from_spool(spool, pending), self._on_result)
+            self._distiller.work_through([by_number[number] for number in pending], self._on_result)
             yield
 
     def _await(self, on_wait: OnWait) -> None:
@@ -146,24 +148,6 @@ class Rounds:
             f"{over_budget.message} Not all requests were submitted. {message}",
             hint=f"{hint} Raise `budget_usd=LIMIT` to submit the others.",
         )
-
-
-def _spooled(lines: Iterable[InputLine], spool: "tempfile.SpooledTemporaryFile[bytes]") -> Iterator[InputLine]:
-    for line in lines:
-        if line.query is not None:
-            query = line.query.model_dump(mode="json", exclude={"gold"})
-            document = {"number": line.number, "query": query, "edition": line.edition}
-            spool.write(json.dumps(document).encode() + b"\n")
-        yield line
-
-
-def _from_spool(spool: "tempfile.SpooledTemporaryFile[bytes]", numbers: Collection[int]) -> Iterator[InputLine]:
-    spool.seek(0)
-    for row in spool:
-        document = json.loads(row)
-        if document["number"] in numbers:
-            query = Query.model_validate(document["query"])
-            yield InputLine(document["number"], query=query, edition=document["edition"])
 
 
 def _late(batch: Progress) -> ModelUnavailable:

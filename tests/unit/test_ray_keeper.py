@@ -4,7 +4,6 @@ import threading
 
 import pytest
 
-from drag_graph import log
 from drag_graph.errors import Interrupted, Withheld
 from drag_graph.inputs import make_query
 from drag_graph.jobs.ray.keeper import Custody, Keeper
@@ -15,12 +14,9 @@ from drag_graph.testing.rewriting import ToldRewriter
 
 @pytest.fixture
 def keeper(tmp_path):
-    handlers, level, propagate = list(log.LOGGER.handlers), log.LOGGER.level, log.LOGGER.propagate
-    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", 1.0), level)
+    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", 1.0))
     yield keeper
     keeper._ledger.close()
-    log.LOGGER.handlers[:], log.LOGGER.propagate = handlers, propagate
-    log.LOGGER.setLevel(level)
 
 
 def test_after_an_interruption_nothing_is_reserved_and_new_processes_are_told(keeper):
@@ -61,8 +57,7 @@ def test_a_reservation_that_waited_is_given_back_when_the_run_was_interrupted(ke
 def test_what_leaves_a_worker_is_looked_at_for_what_the_driver_has_put_into_the_vault_since(tmp_path, monkeypatch):
     told = ToldRewriter({"Zorblax Quenneville": ("PERSON", "Person A")})
     monkeypatch.setattr(opening, "local_rewriter", lambda _level: told)
-    handlers, propagate, level = list(log.LOGGER.handlers), log.LOGGER.propagate, log.LOGGER.level
-    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", None, "standard", tmp_path / "x.vault"), level)
+    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", None, "standard", tmp_path / "x.vault"))
     driver = opening.open_gate("standard", tmp_path / "x.vault")
     try:
         assert keeper.check_outgoing(["Why does Zorblax Quenneville cough?"]) is None
@@ -74,5 +69,3 @@ def test_what_leaves_a_worker_is_looked_at_for_what_the_driver_has_put_into_the_
         driver.close()
         keeper._gate.close()
         keeper._ledger.close()
-        log.LOGGER.handlers[:], log.LOGGER.propagate = handlers, propagate
-        log.LOGGER.setLevel(level)

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from typing import Any, Self
+from typing import Any
 
 from drag_graph.errors import ConfigurationError, DragGraphError, MissingExtra, ModelUnavailable
 from drag_graph.settings import prepare_ray
@@ -20,7 +20,7 @@ _HINT = "Start a cluster with `ray start --head`, or leave out `ray_address=ADDR
 
 
 class Cluster:
-    """A connection to a Ray cluster; a context manager.
+    """A connection to a Ray cluster. Close it after use.
 
     `address` is `auto` or `HOST:PORT`. Without it, RAY_ADDRESS counts. Otherwise a cluster is started on this machine, and
     stopped when the connection closes. An existing connection of this process is used and left open.
@@ -49,12 +49,6 @@ class Cluster:
         import ray._private.worker as printer
 
         printer._worker_logs_enabled = False  # noqa: SLF001
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Disconnect, and stop the cluster if it was started here. Further calls do nothing."""

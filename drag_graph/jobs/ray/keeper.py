@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drag_graph import log
 from drag_graph.concurrency.interruption import interrupted
 from drag_graph.errors import DragGraphError, ModelUnavailable, ReplyError
-from drag_graph.jobs.ray.ray_messages import Event, Events, RemoteReservation, returns_errors
+from drag_graph.jobs.ray.ray_messages import RemoteReservation, returns_errors
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget, Reservation
 from drag_graph.ledger.spending import dollars, nanos
@@ -50,8 +49,7 @@ class Keeper:
     A worker is identified by its number and its `life`, which changes when Ray restarts it.
     """
 
-    def __init__(self, custody: Custody, log_level: int) -> None:
-        self._events = Events(log_level)
+    def __init__(self, custody: Custody) -> None:
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
         self._lives: dict[int, str] = {}
@@ -70,10 +68,6 @@ class Keeper:
         """Raise the error that occurred when the ledger was opened, if any."""
         self._check()
 
-    def events(self) -> list[Event]:
-        """Return the events logged since the last call."""
-        return self._events.take()
-
     @returns_errors
     def announce(self, worker: int, life: str) -> bool:
         """Register a worker's new life, and return whether the run must end.
@@ -83,13 +77,10 @@ class Keeper:
         self._check()
         with self._lock:
             self._lives[worker] = life
-            lost = {name: one for name, one in self._open.items() if one.worker == worker and one.life != life}
-            for name in lost:
-                del self._open[name]
-        for one in lost.values():
-            self._budget.settle(one.reservation, dollars(one.reservation.amount))
-        if lost:
-            log.event("a worker was lost with calls in flight", worker=worker, calls=len(lost))
+            lost = [name for name, one in self._open.items() if one.worker == worker and one.life != life]
+            reservations = [self._open.pop(name).reservation for name in lost]
+        for reservation in reservations:
+            self._budget.settle(reservation, dollars(reservation.amount))
         return self._interrupted.is_set()
 
     def interrupt(self) -> None:

@@ -2,32 +2,27 @@
 
 import threading
 import time
-from contextlib import suppress
 from dataclasses import fields
 from math import ceil
 from typing import Any, NoReturn
 
 from pydantic import SecretStr
 
-from drag_graph import log
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.jobs.ray.cluster import Cluster
 from drag_graph.jobs.ray.keeper import Custody, Keeper
-from drag_graph.jobs.ray.ray_messages import Outcome, answer, repeat
-from drag_graph.jobs.ray.ray_worker import MakeTeacher, Place, Task, Worker
-from drag_graph.ledger.budget import Budget
-from drag_graph.ledger.tape import Tape
+from drag_graph.jobs.ray.ray_messages import Outcome, answer
+from drag_graph.jobs.ray.ray_worker import Place, Task, Worker
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.models.embedders.served_embedder import ServedEmbedder
 from drag_graph.models.litellm_library import provider_of
-from drag_graph.models.locality import Check
 from drag_graph.models.model_names import litellm_name
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_variables import provider_variables
 from drag_graph.models.teachers.served_teacher import ServedTeacher
-from drag_graph.ports.model_roles import Embedder, Teacher
+from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.run_journal import Run
 from drag_graph.settings import Settings
 from drag_graph.version import __version__
@@ -43,12 +38,6 @@ only actors that request something."""
 _RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
 
 
-def make_teacher(settings: Settings, tape: Tape, budget: Budget, interruption: Interruption, privacy: Check) -> Teacher:
-    """Return the teacher of the settings, in a worker."""
-    server = Server.of(settings.model_for("teacher"), privacy, interruption.sleep)
-    return ServedTeacher(server, tape=tape, budget=budget, check=interruption.check)
-
-
 class RayDistillation:
     """`Distills` on a Ray cluster, with `settings.ray_processes` processes. Thread-safe. Close it after use.
 
@@ -61,7 +50,6 @@ class RayDistillation:
         settings: Settings,
         embedder: Embedder,
         run: Run,
-        make: MakeTeacher = make_teacher,
         *,
         privacy: str = "off",
         interruption: Interruption | None = None,
@@ -82,7 +70,7 @@ class RayDistillation:
         self.interruption.notify(self._interrupt)
         self._cluster = Cluster(settings.ray_address)
         try:
-            self._start(settings, embedder, run, make)
+            self._start(settings, embedder, run)
         except BaseException:
             self.close()
             raise
@@ -105,7 +93,6 @@ class RayDistillation:
         finally:
             with self._lock:
                 self._in_flight[number] -= 1
-        repeat(outcome.events, worker=number)
         for field in fields(Usage):
             setattr(usage, field.name, getattr(outcome.usage, field.name))
         if outcome.error is not None:
@@ -127,9 +114,6 @@ class RayDistillation:
         workers, self._workers = self._workers, []
         keeper, self._keeper = self._keeper, None
         if ray.is_initialized():
-            if keeper is not None:
-                with suppress(ray.exceptions.RayError):
-                    repeat(ray.get(keeper.events.remote(), timeout=CLOSE_SECONDS))
             for actor in [*workers, *([keeper] if keeper is not None else [])]:
                 ray.kill(actor)
         until = time.monotonic() + CLOSE_SECONDS
@@ -137,14 +121,13 @@ class RayDistillation:
             time.sleep(0.05)
         self._cluster.close()
 
-    def _start(self, settings: Settings, embedder: Embedder, run: Run, make: MakeTeacher) -> None:
+    def _start(self, settings: Settings, embedder: Embedder, run: Run) -> None:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         remote: Any = ray.remote  # its types lack concurrency groups
         number = settings.ray_processes or min(settings.workers, self._cluster.processors())
         self._in_flight = [0] * number
-        level = log.LOGGER.getEffectiveLevel()
         ledger, vault = settings.ledger_path.absolute(), settings.vault_path.absolute()
         custody = Custody(ledger, run.job, settings.budget_usd, settings.privacy or "off", vault)
         name = f"drag-graph keeper {run.id}"
@@ -158,12 +141,11 @@ class RayDistillation:
                 scheduling_strategy=NodeAffinitySchedulingStrategy(self._cluster.here(), soft=False),
                 **_RESTARTED,
             )
-            .remote(custody, level)
+            .remote(custody)
         )
         until = time.monotonic() + START_SECONDS
         _waited(self._keeper.check.remote(), START_SECONDS)
-        shared = (name, _needed(settings), make, embedder.name, __version__, level, _secrets(settings, embedder))
-        task = Task(*shared, privacy=self._privacy)
+        task = Task(name, _needed(settings), embedder.name, __version__, _secrets(settings, embedder), self._privacy)
         actor = remote(Worker).options(
             num_cpus=0,
             memory=_A_BYTE,
@@ -173,9 +155,8 @@ class RayDistillation:
         )
         self._workers = [actor.remote(index, task) for index in range(number)]
         starting = [worker.place.remote() for worker in self._workers]
-        places = [_waited(reference, max(until - time.monotonic(), 0.0)) for reference in starting]
-        for index, place in enumerate(places):
-            log.event("worker", worker=index, node=place.node, pid=place.pid)
+        for reference in starting:
+            _waited(reference, max(until - time.monotonic(), 0.0))
 
     def _interrupt(self) -> None:
         if self._keeper is not None:

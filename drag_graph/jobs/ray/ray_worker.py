@@ -3,7 +3,7 @@
 import os
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
@@ -14,18 +14,17 @@ from drag_graph.concurrency.interruption import InterruptibleTeacher, Interrupti
 from drag_graph.concurrency.threads import long_turns
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ConfigurationError, DragGraphError
-from drag_graph.jobs.ray.ray_messages import Events, Outcome, answer, returns_errors
+from drag_graph.jobs.ray.ray_messages import Outcome, answer, returns_errors
 from drag_graph.jobs.ray.remote_ledger import RemoteBudget, RemoteGate, RemoteTape
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Tape
 from drag_graph.model import Query
 from drag_graph.models.locality import Check, unchecked
 from drag_graph.models.model_choice import make_embedder
-from drag_graph.ports.model_roles import Teacher
+from drag_graph.models.model_server import Server
+from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.settings import Settings, adopt_variables
 from drag_graph.version import __version__
-
-MakeTeacher = Callable[[Settings, Tape, Budget, Interruption, Check], Teacher]
 
 
 class Place(NamedTuple):
@@ -37,17 +36,15 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The arguments of a worker: the keeper's name, the settings, the teacher's factory, and facts about the driver.
+    """The arguments of a worker: the keeper's name, the settings, and facts about the driver.
 
     `variables` are the environment variables of the driver that the model's provider reads.
     """
 
     keeper: str
     settings: Settings
-    make_teacher: MakeTeacher
     embedder: str
     version: str
-    log_level: int
     variables: Mapping[str, SecretStr] = field(repr=False)
     privacy: str = "off"
     """The level and detectors of the gate that the questions passed."""
@@ -59,7 +56,6 @@ class Worker:
     def __init__(self, number: int, task: Task) -> None:
         import ray
 
-        self._events = Events(task.log_level)
         self._task = task
         self._interruption = Interruption()
         self._making = threading.Lock()
@@ -93,8 +89,8 @@ class Worker:
         try:
             result = self._distillation().distill(query, usage, edition)
         except DragGraphError as error:
-            return Outcome(None, error.with_traceback(None), usage, self._events.take())
-        return Outcome(result, None, usage, self._events.take())
+            return Outcome(None, error.with_traceback(None), usage)
+        return Outcome(result, None, usage)
 
     def _distillation(self) -> Distillation:
         with self._making:
@@ -113,5 +109,6 @@ class Worker:
             )
         # The stand-ins have every method that the teacher calls.
         tape, budget = cast("Tape", self._tape), cast("Budget", self._budget)
-        teacher = task.make_teacher(task.settings, tape, budget, self._interruption, self._privacy)
+        server = Server.of(task.settings.model_for("teacher"), self._privacy, self._interruption.sleep)
+        teacher = ServedTeacher(server, tape=tape, budget=budget, check=self._interruption.check)
         return Distillation(task.settings, embedder, InterruptibleTeacher(teacher, self._interruption), task.privacy)

@@ -1,13 +1,11 @@
 """Stand-ins for the gate, the tape and the budget in a worker; the keeper answers their calls."""
 
-import math
-import uuid
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, cast
 
 from drag_graph.errors import ReplyError
 from drag_graph.jobs.ray.ray_messages import RemoteReservation, answer
-from drag_graph.ledger.spending import nanos
 from drag_graph.ledger.tape import Attempt
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import Reply
@@ -45,27 +43,19 @@ class RemoteTape:
 
 
 class RemoteBudget:
-    """The methods of `Budget` that a teacher calls. Without a limit nothing is reserved, so the keeper is not called first."""
+    """The methods of `Budget` that a teacher calls."""
 
     def __init__(self, keeper: Any, worker: int, life: str, limit_usd: float | None) -> None:
         self._keeper = keeper
         self._worker = worker
         self._life = life
-        self._limited = limit_usd is not None and not math.isinf(limit_usd)
-
-    @property
-    def limited(self) -> bool:
-        """Whether there is a limit."""
-        return self._limited
+        self.limited = limit_usd is not None and isfinite(limit_usd)
 
     def reserve(self, estimate_usd: float) -> RemoteReservation:
         """See `Budget.reserve`."""
-        if not self._limited:
-            return RemoteReservation(uuid.uuid4().hex, None, nanos(estimate_usd))
         reserve = self._keeper.reserve.options(concurrency_group="reserving")
         return cast("RemoteReservation", answer(reserve.remote(self._worker, self._life, estimate_usd)))
 
     def settle(self, token: RemoteReservation, actual_usd: float = 0.0) -> None:
         """See `Budget.settle`."""
-        if self._limited or actual_usd:
-            answer(self._keeper.settle.remote(token, actual_usd))
+        answer(self._keeper.settle.remote(token, actual_usd))
