@@ -37,7 +37,6 @@ class OpenStores:
         self._users = 0
         self._uses = 0
         self._waiting_writers = 0
-        self._waiting_alone = 0
         self._is_watched = False
         self._changed = threading.Condition()
 
@@ -58,26 +57,6 @@ class OpenStores:
         finally:
             self._release()
 
-    @contextmanager
-    def lend_alone(self, settings: Settings, *, read_only: bool, create: bool = False) -> Iterator[GraphStore]:
-        """Lend a store whose migrations are not applied, while nobody else has one. Later borrowers wait until it is back."""
-        with self._changed:
-            self._waiting_alone += 1
-        try:
-            with self._changed:
-                self._changed.wait_for(lambda: not self._users)
-                self._close_all()
-                self._users += 1
-            try:
-                with open_store(settings, create=create, migrate=False, read_only=read_only) as store:
-                    yield store
-            finally:
-                self._release()
-        finally:
-            with self._changed:
-                self._waiting_alone -= 1
-                self._changed.notify_all()
-
     def close(self) -> None:
         """Close all handles, unless somebody uses one."""
         with self._changed:
@@ -89,7 +68,7 @@ class OpenStores:
         with self._changed:
             self._waiting_writers += not read_only
             try:
-                self._changed.wait_for(lambda: not self._waiting_alone and self._is_available(settings, read_only=read_only))
+                self._changed.wait_for(lambda: not self._users or self._serves(settings, read_only=read_only))
             finally:
                 self._waiting_writers -= not read_only
             if not self._serves(settings, read_only=read_only):
@@ -111,9 +90,6 @@ class OpenStores:
         if is_file and not self._read_only and not self._is_watched:
             self._is_watched = True
             threading.Thread(target=self._close_when_idle, name="drag-graph-idle", daemon=True).start()
-
-    def _is_available(self, settings: Settings, *, read_only: bool) -> bool:
-        return not self._users or self._serves(settings, read_only=read_only)
 
     def _serves(self, settings: Settings, *, read_only: bool) -> bool:
         """Whether the open handles are what is wanted."""

@@ -12,7 +12,7 @@ from drag_graph.app.open_stores import OpenStores, open_stores_of
 from drag_graph.ask.asker import UNKEPT
 from drag_graph.compose.model_factories import embedder_is_here, make_embedder, make_student, opened_gate, privacy_level
 from drag_graph.compose.session import Session
-from drag_graph.compose.store_opening import is_written_elsewhere
+from drag_graph.compose.store_opening import is_written_elsewhere, open_store
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.models.locality import unchecked
 from drag_graph.ports.graph_store import GraphStore
@@ -119,9 +119,9 @@ class Resources:
             yield store
 
     @contextmanager
-    def exclusive_store(self, *, read_only: bool, create: bool = False) -> Iterator[GraphStore]:
-        """Lend a store whose migrations are not applied, after all other uses in this application have ended."""
-        with self.in_use(), self._shared.stores.lend_alone(self.settings, read_only=read_only, create=create) as store:
+    def unmigrated_store(self) -> Iterator[GraphStore]:
+        """Lend the store for reading, whether its migrations are applied or not."""
+        with self.in_use(), open_store(self.settings, create=False, migrate=False, read_only=True) as store:
             yield store
 
     @contextmanager

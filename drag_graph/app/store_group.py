@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.app.resource_user import ResourceUser
-from drag_graph.errors import StoreError
+from drag_graph.errors import StoreError, StoreUnavailable
 from drag_graph.manage.verification import Repair, problems, repair
-from drag_graph.ports.graph_store import GraphStore, Problem
+from drag_graph.ports.graph_store import GraphStore, Migration, Problem
 
 if TYPE_CHECKING:
     from drag_graph.app.store_erasing import ErasureReport
@@ -140,7 +140,7 @@ class StoreGroup(ResourceUser):
 
         server = server_status(home)
         try:
-            with self._resources.exclusive_store(read_only=True) as store:
+            with self._resources.unmigrated_store() as store:
                 return Status(server, _contents(store, self._resources.settings.store))
         except StoreError as error:
             if not server.running:
@@ -149,10 +149,19 @@ class StoreGroup(ResourceUser):
 
     def migrate(self, *, dry_run: bool = False) -> MigrationReport:
         """Apply pending migrations. There is no way back: an older drag-graph refuses the store afterwards."""
-        with self._resources.exclusive_store(read_only=dry_run, create=not dry_run) as store:
-            pending = [item for item in store.migrations() if not item.applied_at]
-            steps = pending if dry_run else store.migrate()
-            return MigrationReport(store.location, tuple(f"V{item.version:04d}__{item.name}" for item in steps), dry_run)
+        before: list[Migration] = []
+        try:
+            with self._resources.unmigrated_store() as store:
+                location, before = store.location, store.migrations()
+        except StoreUnavailable:
+            if dry_run or self._resources.settings.uses_neo4j:
+                raise
+        steps = [item for item in before if not item.applied_at]
+        if not dry_run:
+            done = {item.version for item in before if item.applied_at}
+            with self._resources.store(read_only=False, create=True) as store:  # this applies them
+                location, steps = store.location, [item for item in store.migrations() if item.version not in done]
+        return MigrationReport(location, tuple(f"V{item.version:04d}__{item.name}" for item in steps), dry_run)
 
     def verify(self) -> Verification:
         """Check provenance, references, ids and vectors of everything in the namespace."""

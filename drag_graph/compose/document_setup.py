@@ -19,7 +19,6 @@ from drag_graph.jobs.ingest_job import Ingester, missing_documents
 from drag_graph.manage.erasing import compact
 from drag_graph.models.model_choice import is_here
 from drag_graph.models.spacy_model import load_english_model
-from drag_graph.ports.model_roles import Teacher
 from drag_graph.settings import Settings
 
 ERASED_AT_ONCE = 50
@@ -45,25 +44,20 @@ def make_ingester(
     interruption, extractor = interruption or Interruption(), None
     if model := role_name(settings, "extractor"):
         extractor = session.teacher_of(session.start_run("ingest", source, model), interruption, "extractor")
-    return Ingester(
-        session.store,
-        make_reader(session, extractor),
-        workers=settings.workers,
-        erase=partial(_erase, session, compacts=compacts),
-        interruption=interruption,
-        on_result=on_result,
-    )
-
-
-def make_reader(session: Session, extractor: Teacher | None) -> DocumentReader:
-    """Return the reader of documents for a session."""
-    settings, gate = session.settings, session.gate
+    gate = session.gate
     privacy = PassagePrivacy(
         gate.types_in if gate is not None and not is_here(settings.model_for("extractor")) else None,
         gate.types_in if gate is not None and not embedder_is_here(settings) else None,
         session.fingerprint,
     )
-    return DocumentReader(settings, session.embedder, extractor, privacy, phrases_of(settings))
+    return Ingester(
+        session.store,
+        DocumentReader(settings, session.embedder, extractor, privacy, phrases_of(settings)),
+        workers=settings.workers,
+        erase=partial(_erase, session, compacts=compacts),
+        interruption=interruption,
+        on_result=on_result,
+    )
 
 
 def phrases_of(settings: Settings) -> PhraseReader | None:

@@ -1,7 +1,6 @@
 """Make the models of the settings, and the privacy gate for those on other machines."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -68,8 +67,7 @@ def student_is_here(settings: Settings) -> bool:
     return is_here(spec) and (spec.name != NEAREST or embedder_is_here(settings))
 
 
-@contextmanager
-def opened_gate(settings: Settings, *, keep: bool = True) -> Iterator["PrivacyGate | None"]:
+def opened_gate(settings: Settings, *, keep: bool = True) -> AbstractContextManager["PrivacyGate | None"]:
     """Lend the privacy gate of `settings.privacy`, None for `off`. Without `keep` the vault is read-only.
 
     Raises MissingExtra, and ConfigurationError if its detectors do not work.
@@ -79,11 +77,7 @@ def opened_gate(settings: Settings, *, keep: bool = True) -> Iterator["PrivacyGa
     level = settings.privacy or "off"
     reworder = make_reworder(settings) if level != "off" else None
     gate = open_gate(level, settings.vault_path, keep=keep, reworder=reworder)
-    try:
-        yield gate
-    finally:
-        if gate is not None:
-            gate.close()
+    return closing(gate) if gate else nullcontext()
 
 
 def make_reworder(settings: Settings) -> "Reworder | None":
@@ -128,16 +122,11 @@ def known_queries(settings: Settings, input_id: str) -> list[RecordedQuery]:
     return list(known.values())
 
 
-@contextmanager
-def opened_vault(settings: Settings) -> Iterator["Vault"]:
+def opened_vault(settings: Settings) -> "closing[Vault]":
     """Lend the vault, without creating it. Raises MissingExtra, and StoreUnfit without its key."""
     from drag_graph.privacy.vault import Vault
 
-    vault = Vault(settings.vault_path)
-    try:
-        yield vault
-    finally:
-        vault.close()
+    return closing(Vault(settings.vault_path))
 
 
 def check_teacher(settings: Settings) -> None:

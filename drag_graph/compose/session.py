@@ -42,9 +42,6 @@ from drag_graph.settings import Settings
 if TYPE_CHECKING:
     from drag_graph.privacy.privacy_gate import PrivacyGate
 
-RECENT_RUNS = 50
-"""Number of runs among which a refresh looks for one to resume."""
-
 
 class Session:
     """An open store with its models, and the work on them. A context manager that leaves the store open.
@@ -119,9 +116,7 @@ class Session:
         self, reasons: Sequence[Staleness], *, interruption: Interruption, retry_quarantined: bool = False
     ) -> Distiller:
         """Return a run like `distiller` for the queries that are stale for these reasons (`drag_graph.jobs.stale_queries`)."""
-        earlier = [run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RECENT_RUNS) if run.store == self.place]
-        source = source_of(reasons, earlier, datetime.now(UTC))
-        run = self.start_run(KIND, source, self.settings.teacher, self.settings.plan)
+        run = self.start_run(KIND, source_of(reasons, datetime.now(UTC)), self.settings.teacher, self.settings.plan)
         return self._distiller(run, self._distills(run, interruption), interruption, retry_quarantined=retry_quarantined)
 
     def batch_distiller(

@@ -2,22 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from heapq import merge
 from itertools import groupby
 
 from drag_graph.graph.paging import iter_sources, pages
 from drag_graph.inputs import InputLine
 from drag_graph.ports.graph_store import GraphStore, SourceFilter, Staleness, StoredSource
-from drag_graph.ports.run_journal import Run
 
 KIND = "refresh"
 READ = 64
 """Number of stale queries read in one round trip."""
 UNDATED = "undated"
 """The edition of a subgraph without a date."""
-ROUND = timedelta(days=1)
-"""How long after its first run an unfinished round, with its budget, can be resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +55,9 @@ def stale_lines(store: GraphStore, stale: Iterable[Due]) -> Iterator[InputLine]:
                 yield InputLine(number, query=subgraph.query, edition=subgraph.created_at or UNDATED)
 
 
-def source_of(reasons: Sequence[Staleness], earlier: Iterable[Run], now: datetime) -> str:
-    """Return the source of a refresh at `now`: the round that it resumes, or a new one.
-
-    `earlier` are the runs that it could resume, newest first. A file is one job however often it is distilled. What is stale
-    next month, in contrast, is another job with another budget.
-    """
-    name = " ".join(f"--{reason}" for reason in sorted(reasons))
-    last = next((run for run in earlier if run.kind == KIND and run.source.startswith(f"{name} of ")), None)
-    if last is not None and (last.stopped or not last.finished_at):
-        began = last.source.removeprefix(f"{name} of ")
-        if now - datetime.fromisoformat(began) <= ROUND:
-            return last.source
-    return f"{name} of {now.isoformat(timespec='seconds')}"
+def source_of(reasons: Sequence[Staleness], now: datetime) -> str:
+    """Return the source of a refresh at `now`. Refreshes of one day (UTC) for the same reasons share their budget."""
+    return f"{' '.join(f'--{reason}' for reason in sorted(reasons))} of {now:%Y-%m-%d}"
 
 
 def _stale(store: GraphStore, reason: Staleness, now: str) -> Iterator[tuple[StoredSource, Staleness]]:

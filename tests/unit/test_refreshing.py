@@ -14,7 +14,7 @@ from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.model_roles import TeacherReply
-from drag_graph.ports.run_journal import Run, start_run
+from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -95,29 +95,11 @@ def test_what_was_erased_or_refreshed_since_it_was_found_is_left_out(store):
     assert [line.query.id for line in stale_lines(store, found)] == [ids[3]]
 
 
-def run_of(source, *, finished=False, stopped="", kind="refresh"):
-    return Run("id", kind, "default", "store", source, "job", "teacher", "lean", NOW, NOW if finished else "", stopped)
-
-
-def test_a_run_goes_on_with_the_unfinished_round_of_a_day():
-    now = datetime.fromisoformat(NOW)
-    first = source_of(["expired"], [], now)
-    assert first == f"--expired of {NOW}"
-    soon, tomorrow = now + timedelta(hours=23), now + timedelta(hours=25)
-    assert source_of(["expired"], [run_of(first)], soon) == first, "it was killed"
-    assert source_of(["expired"], [run_of(first, finished=True, stopped="budget")], soon) == first
-    assert source_of(["expired"], [run_of(first, finished=True)], soon) == f"--expired of {soon.isoformat()}", "it was done"
-    assert source_of(["expired"], [run_of(first)], tomorrow) == f"--expired of {tomorrow.isoformat()}"
-
-
-def test_only_a_refresh_for_the_same_reasons_is_gone_on_with():
-    now = datetime.fromisoformat(NOW)
-    both = source_of(["failed", "expired"], [], now)
-    assert both == f"--expired --failed of {NOW}"
-    later = now + timedelta(hours=1)
-    assert source_of(["expired"], [run_of(both)], later) == f"--expired of {later.isoformat()}"
-    assert source_of(["expired", "failed"], [run_of("q.jsonl", kind="distill"), run_of(both)], later) == both
-    assert source_of(["expired", "failed"], [run_of(both, finished=True), run_of(both)], later).endswith(later.isoformat())
+def test_refreshes_of_one_day_for_the_same_reasons_are_one_job():
+    morning = datetime.fromisoformat("2026-05-01T01:00:00+00:00")
+    assert source_of(["failed", "expired"], morning) == "--expired --failed of 2026-05-01"
+    assert source_of(["expired", "failed"], morning + timedelta(hours=22)) == source_of(["failed", "expired"], morning)
+    assert source_of(["expired"], morning) != source_of(["expired"], morning + timedelta(hours=24))
 
 
 class Teacher:
