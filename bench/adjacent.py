@@ -11,7 +11,7 @@ lines and tokens (four characters each). Questions with the answer yes or no are
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
 
@@ -52,11 +52,12 @@ def with_adjacent(session: Session, question: Question) -> list[Candidate]:
 
 
 def more(session: Session, question: Question) -> list[Candidate]:
-    lower = 0.8 * retrieve.line_threshold(session.embedder.name)
+    usual = retrieve.thresholds(session.embedder.name)
+    lower = replace(usual, line=0.8 * usual.line)
     with (
         mock.patch.object(find, "SHOWN", TWICE["SHOWN"]),
         mock.patch.object(retrieve, "PASSAGES", TWICE["PASSAGES"]),
-        mock.patch.object(retrieve, "line_threshold", return_value=lower),
+        mock.patch.object(retrieve, "thresholds", return_value=lower),
     ):
         return alone(session, question)
 

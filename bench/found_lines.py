@@ -18,8 +18,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 from drag_graph.app.resources import Resources
 from drag_graph.ask import retrieval as retrieve
@@ -66,9 +68,10 @@ def fold(stored: Sequence[TaskItem], asked: Sequence[TaskItem], embedder: str) -
     """Return by threshold (None: without lines) what became of the questions."""
     with linked(stored, embedder) as session:
         found: dict[float | None, Outcome] = {}
+        usual = retrieve.thresholds(session.embedder.name)
         for threshold in (None, *THRESHOLDS):
-            retrieve.ANSWER_RELEVANCE[session.embedder.name] = threshold or 0.0
-            found[threshold] = answers(session, asked, "none" if threshold is None else "combined")
+            with mock.patch.object(retrieve, "thresholds", return_value=replace(usual, answer=threshold or 0.0)):
+                found[threshold] = answers(session, asked, "none" if threshold is None else "combined")
         return found
 
 

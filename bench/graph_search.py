@@ -16,7 +16,7 @@ from graph_workload import DIMENSION, id_of, subgraph
 
 from drag_graph.ask import retrieval as retrieve
 
-AS_ASKED = (retrieve.RELEVANCE["lexical"], retrieve.LINE_RELEVANCE["lexical"], retrieve.NAME_RELEVANCE["lexical"])
+AS_ASKED = (retrieve.LEXICAL.query, retrieve.LEXICAL.line, retrieve.LEXICAL.name)
 NEIGHBOURS = 10
 """Of a query, that are looked for."""
 MOST = (-1.0, -1.0, -1.0)

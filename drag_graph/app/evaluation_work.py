@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from drag_graph.ask.asker import Asker
+from drag_graph.ask.asker import UNKEPT, Asker
 from drag_graph.compose.session import Session
 from drag_graph.errors import ConfigurationError
 from drag_graph.evaluation import baselines
@@ -120,7 +120,9 @@ class EvaluationWork:
     def _asker(self, student: Student, other_modes: frozenset[str], mode: EvaluationMode) -> Asker:
         if mode == "teacher":
             return self._session.asker(self._session.teacher_as_student(), mode="none", on_this_machine=False)
-        return self._session.asker(student, mode="evidence" if mode in other_modes else cast("Mode", mode))
+        if mode in other_modes:
+            return self._session.asker(student, mode="evidence", unkept=UNKEPT)
+        return self._session.asker(student, mode=cast("Mode", mode))
 
     def _other_lines(self, items: Sequence[TaskItem], passages: Sequence[str]) -> dict[EvaluationMode, LinesOf]:
         """Return the lines of the modes that do not show an item's own subgraph. Raises ConfigurationError."""

@@ -1,7 +1,7 @@
 """The result of asking one question, and the report on a file of questions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from drag_graph.ask.answers import NOTHING_RELEVANT
@@ -137,8 +137,7 @@ class AskResult:
                 "context_tokens": self.context_tokens,
             }
             if self.nearest:
-                names = ("text", "score", "threshold")
-                document["nearest"] = {name: getattr(self.nearest, name) for name in names}
+                document["nearest"] = asdict(self.nearest)
         return document
 
     def _lines(self, *, explain: bool) -> list[dict[str, Any]]:

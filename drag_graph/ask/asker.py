@@ -4,7 +4,7 @@ Pure orchestration; all I/O goes through ports.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ from drag_graph.ask.student_prompt import Assembly, assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.graph.paging import pages
 from drag_graph.identity import sha256_of
-from drag_graph.inputs import InputLine, make_query
+from drag_graph.inputs import InputLine
 from drag_graph.manage.short_ids import stored_subgraph
 from drag_graph.model import LABELS, Document, Line, Query, Subgraph
 from drag_graph.ports.graph_store import GraphStore
@@ -73,18 +73,14 @@ class Asker:
     def ask_stored(self, prefix: str, asked_as: Collection[str] = ()) -> AskResult:
         """Ask a stored query. Takes the arguments of `full_id` and raises its errors."""
         subgraph = stored_subgraph(self._store, prefix, asked_as)
-        question = self._entered(subgraph.query)
-        if question.withheld:
-            raise Withheld(question.withheld)
+        question = self._admitted(subgraph.query)
         if question.asked.id == subgraph.source_id:  # it came through the gate when it was distilled
             question = _Question(question.asked)
         return self._keep([self._answer(question, self._finder.of_own(question.asked, [subgraph], "by id"))])[0]
 
     def ask(self, query: Query) -> AskResult:
         """Ask a question. Raises ReplyError if the student fails on it, Withheld if the privacy gate stops it."""
-        question = self._entered(query)
-        if question.withheld:
-            raise Withheld(question.withheld)
+        question = self._admitted(query)
         return self._keep([self._answer(question, self._finder.find(question.asked))])[0]
 
     def several(self, query: Query, number: int) -> list[AskResult]:
@@ -93,9 +89,7 @@ class Asker:
         If nothing relevant is stored, there is one answer. No answer is stored; choose one and call `keep`. Raises the errors
         of `ask`.
         """
-        question = self._entered(query)
-        if question.withheld:
-            raise Withheld(question.withheld)
+        question = self._admitted(query)
         found = self._finder.find(question.asked)
         return [self._answer(question, replace(found, candidates=lines)) for lines in selections(found.candidates, number)]
 
@@ -106,12 +100,6 @@ class Asker:
     def failed(self, query: Query, problem: str) -> AskResult:
         """Return the empty answer to a question that could not be asked because of `problem`."""
         return self._failed(self._entered(query), problem)
-
-    def ask_text(self, text: str, options: Sequence[str] = ()) -> AskResult:
-        """Ask a question given as text. Raises the errors of `ask`, and QueryInvalid for an unusable text."""
-        return self.ask(
-            make_query(text, list(options) or None, namespace=self._settings.namespace, domain=self._settings.domain)
-        )
 
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
         """Ask every line. Unusable lines, and questions on which the student fails, are reported.
@@ -134,6 +122,13 @@ class Asker:
         entered = [(line, self._entered(line.query)) for line in lines if line.query is not None]
         return [line for line, one in entered if not one.withheld and self._finder.find(one.asked).how == "nothing"]
 
+    def _admitted(self, query: Query) -> _Question:
+        """Pass a question through the privacy gate. Raises Withheld if the gate stops it."""
+        question = self._entered(query)
+        if question.withheld:
+            raise Withheld(question.withheld)
+        return question
+
     def _entered(self, query: Query) -> _Question:
         """Pass a question through the privacy gate."""
         if self._gate is None:
@@ -143,44 +138,50 @@ class Asker:
         except Withheld as error:
             return _Question(query.model_copy(update={"text": WITHHELD, "options": (), "gold": None}), query, str(error))
 
-    def ask_with(
-        self,
-        questions: Sequence[tuple[Query, Sequence[Subgraph]]],
-        on_answer: Callable[[float], None] = lambda _cost: None,
-        *,
-        own: bool,
-    ) -> AnswersReport:
+    def ask_with(self, questions: Sequence[tuple[Query, Sequence[Subgraph]]], *, own: bool) -> AnswersReport:
         """Ask each question with the lines of the given subgraphs; without subgraphs, it has no lines.
 
-        Only with the question's `own` subgraphs are answers stored, and lines of other sources added. If the asking ends early,
-        `stopped` has the reason, and `answers` those given so far.
+        Lines of other sources are added only to those of a question's `own` subgraphs. If the asking ends early, `stopped` has
+        the reason, and `answers` those given so far.
         """
         report = AnswersReport()
-        results: list[AskResult] = []
         try:
-            for query, subgraphs in questions:
-                results.append(self._try(_Question(query), subgraphs, own=own))
-                on_answer(0.0)
-        except (ModelError, StoreError) as error:
-            report.stopped = error
+            self._ask_each(((_Question(query), subgraphs) for query, subgraphs in questions), report, own=own)
         except KeyboardInterrupt:
             report.stopped = interrupted()
-        report.answers = self._kept(results, report) if own else [replace(one, not_kept=UNKEPT) for one in results]
         return report
 
     def _ask_batch(self, questions: list[_Question], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
+        def with_subgraphs() -> Iterator[tuple[_Question, Sequence[Subgraph] | None]]:
+            ids = [one.asked.id for one in questions if not one.withheld]
+            stored = {item.source_id: item for item in self._store.read(ids)} if ids else {}
+            for one in questions:
+                yield one, [stored[one.asked.id]] if one.asked.id in stored else None
+
+        before = len(report.answers)
+        if not report.stopped:
+            self._ask_each(with_subgraphs(), report, on_answer)
+        left = questions[len(report.answers) - before :]
+        report.answers += [self._failed(one, f"not asked: {report.stopped}") for one in left]
+
+    def _ask_each(
+        self,
+        questions: Iterable[tuple[_Question, Sequence[Subgraph] | None]],
+        report: AnswersReport,
+        on_answer: Callable[[float], None] = lambda _cost: None,
+        *,
+        own: bool = True,
+    ) -> None:
+        """Add the answers to a report and store them. If the asking ends early, the report has the reason."""
         results: list[AskResult] = []
         try:
-            ids = [] if report.stopped else [one.asked.id for one in questions if not one.withheld]
-            stored = {item.source_id: item for item in self._store.read(ids)} if ids else {}
-            for one in () if report.stopped else questions:
-                results.append(self._try(one, [stored[one.asked.id]] if one.asked.id in stored else None))
+            for question, subgraphs in questions:
+                results.append(self._try(question, subgraphs, own=own))
                 on_answer(0.0)
         except (ModelError, StoreError) as error:
             report.stopped = error
         finally:
             report.answers += self._kept(results, report)
-        report.answers += [self._failed(one, f"not asked: {report.stopped}") for one in questions[len(results) :]]
 
     def _kept(self, results: list[AskResult], report: AnswersReport) -> list[AskResult]:
         """Store the answers; if the store fails, set `not_kept` of each."""
@@ -190,7 +191,7 @@ class Asker:
             report.stopped = error
             return [replace(one, not_kept=str(error)) for one in results]
 
-    def _try(self, question: _Question, subgraphs: Sequence[Subgraph] | None, *, own: bool = True) -> AskResult:
+    def _try(self, question: _Question, subgraphs: Sequence[Subgraph] | None, *, own: bool) -> AskResult:
         """Ask with the lines of these subgraphs; if `subgraphs` is None, with those of a search."""
         if question.withheld:
             return self._failed(question, question.withheld)
@@ -254,8 +255,7 @@ class Asker:
             correct = is_correct(question.given or query, student_reply.text, student_reply.label)
             answer = answer.model_copy(update={"correct": correct, "gold": answer.gold if query.options else None})
         dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *private, *found.dropped)
-        # The selection's count is still right unless the context window made lines go.
-        context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
+        context = self._student.count_tokens(block(prompt.lines)) if prompt.lines else 0
         result = AskResult(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
         # The hash of the original prompt would give away a name, since the rest of the prompt is known.
         prompt_hash = "" if known else sha256_of([assembly.prompt.text])

@@ -4,12 +4,13 @@ A snapshot is taken when the answer is given and stored with it, so that a later
 another site has released has that site's information under `elsewhere` (`drag_graph.sites.site_asker`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.aggregate import not_shown
-from drag_graph.model import Evidence, Line, SimpleEdge, Subgraph, TeacherCall, Triple
+from drag_graph.model import Line, SimpleEdge, Subgraph, TeacherCall, Triple
 
 NO_FILTER: Mapping[str, Any] = {"filter": "none"}
 
@@ -31,86 +32,80 @@ def snapshot(
     return {
         "question": question,
         "line_order": line_order,
-        "lines": [_line(line, by_query.get(line.source_id)) for line in lines],
+        "lines": [_line(line, by_query) for line in lines],
         "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
         "privacy": dict(privacy),
     }
 
 
-def _line(line: Line, subgraph: Subgraph | None) -> dict[str, Any]:
+def _line(line: Line, subgraphs: Mapping[str, Subgraph]) -> dict[str, Any]:
     head: dict[str, Any] = {"n": line.n, "kind": line.kind, "text": line.text, "ref": line.ref, "source_id": line.source_id}
-    if subgraph is None:
-        raise _unproven(line)
-    calls = {call.id: call for call in subgraph.calls}
-    evidence = {item.id: item for item in subgraph.evidence}
-    if line.kind == "evidence":
-        source = evidence.get(line.ref)
-        if source is None:
-            raise _unproven(line)
-        made_by = _calls(source.call_ids, calls, line)
-        return {**head, "edge": None, "triples": [], "evidence": _evidence(source, subgraph), "calls": made_by}
-    edge = next((item for item in subgraph.usable_edges if item.id == line.ref), None)
-    if edge is None:
-        raise _unproven(line)
-    wanted = set(edge.triple_ids)
-    triples = [_triple(item, evidence, calls, line, subgraph) for item in subgraph.triples if item.id in wanted]
-    if len(triples) != len(wanted):
-        raise _unproven(line)
-    return {**head, "edge": _edge(edge), "triples": triples}
+    with _proven(f"line {line.n}"):
+        provenance = _Provenance(subgraphs[line.source_id])
+        if line.kind == "evidence":
+            return {**head, "edge": None, "triples": [], **provenance.evidence(line.ref)}
+        edge = {item.id: item for item in provenance.subgraph.usable_edges}[line.ref]
+        return {**head, "edge": edge.model_dump(mode="json", exclude={"source_id"}), "triples": provenance.triples(edge)}
+
+
+@contextmanager
+def _proven(what: str) -> Iterator[None]:
+    """Raise StoreUnfit if the block does not find what is behind a line."""
+    try:
+        yield
+    except KeyError as error:
+        raise StoreUnfit(f"The store has no provenance for {what}.", hint="Run `drag-graph db verify`.") from error
 
 
 def unshown(edge: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str, Any]]:
     """Return the triples between an edge's entities that are in no edge, each with the reason as `why`."""
-    calls = {call.id: call for call in subgraph.calls}
-    evidence = {item.id: item for item in subgraph.evidence}
+    provenance = _Provenance(subgraph)
+    kept = {item.id: item.kept for item in subgraph.evidence}
     ends = (edge["subject_id"], edge["object_id"])
-    return [
-        {**_triple(item, evidence, calls, None, subgraph), "why": _PRUNED if evidence[item.evidence_id].kept else _UNRANKED}
-        for item in not_shown(subgraph)
-        if (item.subject_id, item.object_id) == ends and item.evidence_id in evidence
-    ]
+    with _proven("a triple"):
+        return [
+            {**provenance.triple(item), "why": _PRUNED if kept[item.evidence_id] else _UNRANKED}
+            for item in not_shown(subgraph)
+            if (item.subject_id, item.object_id) == ends and item.evidence_id in kept
+        ]
 
 
 _PRUNED = "its claim is below the threshold, or its edge is not among the best"
 _UNRANKED = "ranking dropped its evidence"
 
 
-def _unproven(line: Line | None) -> StoreUnfit:
-    what = f"line {line.n}" if line else "a triple"
-    return StoreUnfit(f"The store has no provenance for {what}.", hint="Run `drag-graph db verify`.")
+class _Provenance:
+    """What a subgraph has behind its lines. The methods raise KeyError if something is missing."""
 
+    def __init__(self, subgraph: Subgraph) -> None:
+        self.subgraph = subgraph
+        self._calls = {call.id: call for call in subgraph.calls}
+        self._evidence = {item.id: item for item in subgraph.evidence}
+        self._chunks = {chunk.id: chunk for chunk in subgraph.chunks}
 
-def _edge(edge: SimpleEdge) -> dict[str, Any]:
-    return edge.model_dump(mode="json", exclude={"source_id"})
+    def triples(self, edge: SimpleEdge) -> list[dict[str, Any]]:
+        """Return the triples of an edge, in the order of the subgraph."""
+        places = {item.id: place for place, item in enumerate(self.subgraph.triples)}
+        return [self.triple(self.subgraph.triples[place]) for place in sorted({places[id_] for id_ in edge.triple_ids})]
 
+    def triple(self, triple: Triple) -> dict[str, Any]:
+        """Return a triple with its evidence and the calls of both."""
+        evidence = self.evidence(triple.evidence_id)
+        return {
+            **triple.model_dump(mode="json", include={"id", "subject", "predicate", "object", "confidence"}),
+            "evidence": {**evidence["evidence"], "calls": evidence["calls"]},
+            "calls": [_call(self._calls[id_]) for id_ in triple.call_ids],
+        }
 
-def _triple(
-    triple: Triple, evidence: dict[str, Evidence], calls: dict[str, TeacherCall], line: Line | None, subgraph: Subgraph
-) -> dict[str, Any]:
-    source = evidence.get(triple.evidence_id)
-    if source is None:
-        raise _unproven(line)
-    fields = triple.model_dump(mode="json", include={"id", "subject", "predicate", "object", "confidence"})
-    found = {**_evidence(source, subgraph), "calls": _calls(source.call_ids, calls, line)}
-    return {**fields, "evidence": found, "calls": _calls(triple.call_ids, calls, line)}
-
-
-def _calls(ids: Iterable[str], calls: dict[str, TeacherCall], line: Line | None) -> list[dict[str, Any]]:
-    """Return the calls of these ids. Raises StoreUnfit if one is missing."""
-    found = [calls.get(id_) for id_ in ids]
-    if None in found:
-        raise _unproven(line)
-    return [_call(call) for call in found if call]
-
-
-def _evidence(evidence: Evidence, subgraph: Subgraph) -> dict[str, Any]:
-    found = evidence.model_dump(mode="json", include={"id", "text", "framing", "rank", "cosine", "llm_score", "score"})
-    document = subgraph.document
-    if document is not None and evidence.chunk_id:
-        found["document"] = {"id": document.id, "name": document.name, "start": evidence.start, "end": evidence.end}
-        chunk = next((chunk for chunk in subgraph.chunks if chunk.id == evidence.chunk_id), None)
-        found["chunk"] = chunk and chunk.model_dump(mode="json", include={"id", "position", "start", "end"})
-    return found
+    def evidence(self, id_: str) -> dict[str, Any]:
+        """Return evidence with its place in a document, and its calls."""
+        evidence, document = self._evidence[id_], self.subgraph.document
+        facts = evidence.model_dump(mode="json", include={"id", "text", "framing", "rank", "cosine", "llm_score", "score"})
+        if document is not None and evidence.chunk_id:
+            facts["document"] = {"id": document.id, "name": document.name, "start": evidence.start, "end": evidence.end}
+            chunk = self._chunks.get(evidence.chunk_id)
+            facts["chunk"] = chunk and chunk.model_dump(mode="json", include={"id", "position", "start", "end"})
+        return {"evidence": facts, "calls": [_call(self._calls[id_]) for id_ in evidence.call_ids]}
 
 
 def document_of(line: Mapping[str, Any]) -> dict[str, Any] | None:

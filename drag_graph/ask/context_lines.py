@@ -1,15 +1,16 @@
 """Turn subgraphs into context lines (docs/design.md, section 5; paper, section "Simplified graph to text").
 
-Three pure steps: `candidate_lines` collects what the mode allows, `scored` sets the relevance, and `select_lines` orders the
-lines, removes repetitions and applies the token budget. Every line keeps the id of its evidence or edge (promise 4), and every
+Two pure steps: `candidate_lines` collects what the mode allows, and `select_lines` orders the lines, removes repetitions and
+applies the token budget. Every line keeps the id of its evidence or edge (promise 4), and every
 dropped line has a reason.
 
 Line ends inside a text become spaces, so that a text can neither begin a section of the prompt nor pass for another line.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from drag_graph.graph.aggregate import joined_statement
@@ -55,11 +56,10 @@ class DroppedLine:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The context lines, numbered from 1, evidence before edges; the dropped lines; the tokens of `block(lines)`."""
+    """The context lines, numbered from 1, evidence before edges; the dropped lines."""
 
     lines: tuple[Line, ...]
     dropped: tuple[DroppedLine, ...]
-    tokens: int
 
 
 def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: LineFormat = "arrow") -> list[Candidate]:
@@ -83,11 +83,6 @@ def evidence_candidate(item: Evidence, rank: int) -> Candidate:
     return Candidate("evidence", item.id, item.source_id, text, text, rank)
 
 
-def scored(candidates: Iterable[Candidate], scores: Mapping[str, float]) -> list[Candidate]:
-    """Set the scores that are given by `ref`."""
-    return [replace(item, score=scores.get(item.ref, item.score)) for item in candidates]
-
-
 def fits_alone(candidate: Candidate, count_tokens: CountTokens, token_budget: int) -> bool:
     """Return whether a line by itself is within the token budget."""
     return count_tokens(f"1. {candidate.text}") <= token_budget
@@ -106,18 +101,41 @@ def select_lines(
     its first `max_lines`, and of lines with the same words only the best. Over budget, the last evidence is dropped first, and
     edges only when no evidence is left. A line that alone exceeds the budget is never shown.
     """
+    chosen: list[Candidate] = []
     dropped: list[DroppedLine] = []
-    chosen = _without_duplicates(sorted(candidates, key=_order), dropped)
-    evidence = _short_enough([item for item in chosen if item.kind == "evidence"], count_tokens, token_budget, dropped)
-    edges = _short_enough([item for item in chosen if item.kind == "edge"], count_tokens, token_budget, dropped)
-    for kind in (evidence, edges):
-        dropped += [DroppedLine(item.kind, item.ref, item.text, "line limit") for item in kind[max_lines:] if max_lines]
-    lines = numbered([*evidence[:max_lines], *edges[:max_lines]])
-    while (tokens := count_tokens(block(lines)) if lines else 0) > token_budget:
-        victim = lowest(lines)
-        dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, "token budget"))
-        lines = renumbered(line for line in lines if line is not victim)
-    return Selection(lines, tuple(dropped), tokens)
+    texts: set[tuple[LineKind, str]] = set()
+    numbers: Counter[LineKind] = Counter()
+    for item in sorted(candidates, key=_order):
+        text = (item.kind, canonical_text(item.text).rstrip(".!"))
+        if text in texts:
+            dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
+        elif not fits_alone(item, count_tokens, token_budget):
+            dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
+        elif max_lines and numbers[item.kind] == max_lines:
+            dropped.append(DroppedLine(item.kind, item.ref, item.text, "line limit"))
+        else:
+            chosen.append(item)
+            numbers[item.kind] += 1
+        texts.add(text)
+    lines = numbered(sorted(chosen, key=lambda item: item.kind == "edge"))
+    lines, over = fitted(lines, lambda left: count_tokens(block(left)), token_budget, "token budget")
+    return Selection(lines, (*dropped, *over))
+
+
+def fitted(
+    lines: Sequence[Line], count_tokens: Callable[[Sequence[Line]], int], room: int, reason: DropReason
+) -> tuple[tuple[Line, ...], list[DroppedLine]]:
+    """Return the lines that fit into `room` tokens, numbered from 1, and the others.
+
+    The last evidence is dropped first; edges are dropped only when no evidence is left.
+    """
+    fitting, dropped = list(lines), []
+    while fitting and count_tokens(fitting) > room:
+        victim = next((line for line in reversed(fitting) if line.kind == "evidence"), fitting[-1])
+        dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, reason))
+        fitting.remove(victim)
+        fitting = [line.model_copy(update={"n": n}) for n, line in enumerate(fitting, start=1)]
+    return tuple(fitting), dropped
 
 
 def selections(candidates: Sequence[Candidate], number: int) -> list[tuple[Candidate, ...]]:
@@ -135,17 +153,6 @@ def numbered(candidates: Iterable[Candidate]) -> tuple[Line, ...]:
     )
 
 
-def renumbered(lines: Iterable[Line]) -> tuple[Line, ...]:
-    """Return the lines numbered from 1 in their order."""
-    return tuple(line if line.n == n else line.model_copy(update={"n": n}) for n, line in enumerate(lines, start=1))
-
-
-def lowest(lines: Sequence[Line]) -> Line:
-    """Return the line to drop next: the last evidence, or the last edge if no evidence is left."""
-    evidence = [line for line in lines if line.kind == "evidence"]
-    return (evidence or list(lines))[-1]
-
-
 def block(lines: Iterable[Line]) -> str:
     """Return lines as a section of the prompt: one numbered line per row."""
     return "\n".join(f"{line.n}. {line.text}" for line in lines)
@@ -156,15 +163,10 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(verb(noun(word)) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)
 
 
-def adds_words(text: str, *others: str) -> bool:
-    """Return whether `text` has a content word that `others` lack."""
-    return bool(content_words(text).difference(*(content_words(other) for other in others)))
-
-
 def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
     """Return an edge as a line: the teacher's statement if it adds words, else one clause per claim."""
     clauses = joined_statement(edge.subject, edge.predicates, edge.object)
-    statement = one_line(edge.statement) if adds_words(edge.statement, clauses) else ""
+    statement = one_line(edge.statement) if content_words(edge.statement) - content_words(clauses) else ""
     plain = statement or one_line(clauses)
     match line_format:
         case "arrow":
@@ -178,26 +180,3 @@ def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
 
 def _order(item: Candidate) -> tuple[bool, float, int, str, str]:
     return (item.score is None, -(item.score or 0.0), item.rank, item.text, item.ref)
-
-
-def _without_duplicates(candidates: Iterable[Candidate], dropped: list[DroppedLine]) -> list[Candidate]:
-    distinct: dict[tuple[LineKind, str], Candidate] = {}
-    for item in candidates:
-        key = (item.kind, canonical_text(item.text).rstrip(".!"))
-        if key in distinct:
-            dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
-        else:
-            distinct[key] = item
-    return list(distinct.values())
-
-
-def _short_enough(
-    candidates: Sequence[Candidate], count_tokens: CountTokens, token_budget: int, dropped: list[DroppedLine]
-) -> list[Candidate]:
-    short: list[Candidate] = []
-    for item in candidates:
-        if fits_alone(item, count_tokens, token_budget):
-            short.append(item)
-        else:
-            dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
-    return short

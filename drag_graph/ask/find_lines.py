@@ -11,7 +11,7 @@ from typing import Literal
 from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.ask_result import NearestLine
 from drag_graph.ask.broad_questions import ENOUGH, broad_lines
-from drag_graph.ask.context_lines import Candidate, candidate_lines, scored
+from drag_graph.ask.context_lines import Candidate, candidate_lines
 from drag_graph.ask.line_weights import Weighed, by_weight, with_list, without_repetitions
 from drag_graph.model import LineKind, Query, Subgraph
 from drag_graph.ports.graph_search import Candidates
@@ -49,9 +49,8 @@ class Found:
         cls, how: How, subgraphs: Iterable[Subgraph], lines: Sequence[Weighed], dropped: Iterable[tuple[str, str]]
     ) -> "Found":
         """Return `Found` with the weights of the lines as scores."""
-        weights = {line.candidate.ref: round(line.weight, 6) for line in lines}
-        candidates = scored((line.candidate for line in lines), weights)
-        return cls(how, tuple(subgraphs), tuple(candidates), {line.candidate.ref: line for line in lines}, tuple(dropped))
+        candidates = tuple(replace(line.candidate, score=round(line.weight, 6)) for line in lines)
+        return cls(how, tuple(subgraphs), candidates, {line.candidate.ref: line for line in lines}, tuple(dropped))
 
     def beside(self, others: "Found") -> "Found":
         """Return these lines followed by those of other sources."""
@@ -73,12 +72,7 @@ class Finder:
         self._settings = settings
         self._store = store
         self._embedder = embedder
-        name, override = embedder.name, settings.relevance
-        self._query_threshold = retrieve.relevance_threshold(name, override)
-        self._line_threshold = retrieve.line_threshold(name, override)
-        self._name_threshold = retrieve.name_threshold(name, override)
-        self._summary_threshold = retrieve.summary_threshold(name, override)
-        self._answer_threshold = retrieve.answer_threshold(name, override)
+        self._least = retrieve.thresholds(embedder.name, settings.relevance)
 
     def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> Found:
         """Return the lines of these subgraphs that the mode allows, by stored rank."""
@@ -131,7 +125,7 @@ class Finder:
     def _with_broad(self, found: Found, vector: Sequence[float], without: Collection[str] = ()) -> Found:
         """Add edges of the communities whose summaries are similar to the question."""
         mode, line_format = self._settings.mode, self._settings.line_format
-        lines, graphs = broad_lines(self._store, vector, self._summary_threshold, mode, line_format)
+        lines, graphs = broad_lines(self._store, vector, self._least.summary, mode, line_format)
         graphs_by_id = {graph.source_id: graph for graph in (*found.subgraphs, *graphs)}
         edges = {edge.id: edge for graph in graphs_by_id.values() for edge in graph.usable_edges}
         lines = [line for line in lines if line.candidate.source_id not in without]
@@ -139,7 +133,7 @@ class Finder:
         distinct, repeated = without_repetitions([*found.weighed.values(), *others], edges)
         texts = {line.candidate.text for line in distinct}
         dropped = [item for item in found.dropped if item[0] not in texts]
-        dropped += [(item.text, "duplicate") for item, _ in repeated]
+        dropped += [(item.text, "duplicate") for item in repeated]
         how: How = "search" if found.how == "nothing" and distinct else found.how
         return replace(Found.of_weighed(how, graphs_by_id.values(), distinct, dropped), nearest=found.nearest)
 
@@ -150,13 +144,13 @@ class Finder:
 
     def _searched(self, query: Query, near: Candidates, most: int, without: Collection[str]) -> Found:
         """Return the best lines of the whole graph, at most `most` of each kind."""
-        seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold, self._name_threshold)
+        seeds = retrieve.seeds_of(near, self._least.query, self._least.line, self._least.name)
         return self._expanded(query, seeds, most, without) if seeds.seeds else Found("nothing", nearest=self._nearest(near))
 
     def _nearest(self, near: Candidates) -> NearestLine | None:
         """Return the stored query or evidence that misses its threshold by least."""
-        best = [NearestLine(hit.text, hit.score, self._query_threshold) for hit in near.queries[:1]]
-        best += [NearestLine(hit.text, hit.score, self._line_threshold) for hit in near.evidence[:1]]
+        best = [NearestLine(hit.text, hit.score, self._least.query) for hit in near.queries[:1]]
+        best += [NearestLine(hit.text, hit.score, self._least.line) for hit in near.evidence[:1]]
         return min(best, key=lambda line: line.threshold - line.score, default=None)
 
     def _expanded(self, query: Query, seeds: retrieve.Seeds, most: int, without: Collection[str]) -> Found:
@@ -166,19 +160,19 @@ class Finder:
         compared, uncompared = every[:COMPARED], [line.candidate for line in every[COMPARED:]]
         scores, answers = self._scores(query, [line.candidate for line in compared])
         relevant, others = retrieve.relevant_lines(
-            compared, scores, self._line_threshold, answers=answers, answer_threshold=self._answer_threshold
+            compared, scores, self._least.line, answers=answers, answer_threshold=self._least.answer
         )
         if not relevant:
             closest = max(others, key=lambda item: scores.get(item.ref, 0.0), default=None)
             score = scores[closest.ref] if closest else 0.0
-            return Found("nothing", nearest=NearestLine(closest.plain, score, self._line_threshold) if closest else None)
+            return Found("nothing", nearest=NearestLine(closest.plain, score, self._least.line) if closest else None)
         ranking = retrieve.by_score((line.candidate for line in relevant), scores)
         edges = {edge.id: edge for graph in expansion.subgraphs for edge in graph.usable_edges}
         distinct, repeated = without_repetitions(with_list(relevant, "line", ranking), edges)
         best = [line for kind in KINDS for line in [one for one in distinct if one.candidate.kind == kind][:most]]
         refs = {line.candidate.ref for line in best}
         dropped = [(item.text, "not relevant") for item in others]
-        dropped += [(item.text, "duplicate") for item, _ in repeated]
+        dropped += [(item.text, "duplicate") for item in repeated]
         dropped += [(line.candidate.text, "less relevant") for line in distinct if line.candidate.ref not in refs]
         dropped += [(item.text, "less relevant") for item in uncompared]
         return Found.of_weighed("nearest" if seeds.only_queries else "search", expansion.subgraphs, best, dropped)

@@ -59,25 +59,18 @@ class Weighed:
         return min((way.hop for way in self.ways), default=0)
 
 
-def reciprocal(rank: int, k: int = K) -> float:
-    """Return 1 / (k + rank). Raises ValueError for a rank below 1."""
-    if rank < 1:
-        raise ValueError(f"a rank is at least 1, not {rank}")
-    return 1.0 / (k + rank)
-
-
-def fuse(lists: Iterable[Sequence[str]], k: int = K) -> dict[str, float]:
+def fuse(lists: Iterable[Sequence[str]]) -> dict[str, float]:
     """Return the fused score of every id in the lists (best first). The first place of a repeated id counts."""
     scores: dict[str, float] = {}
     for ids in lists:
         for rank, id_ in enumerate(dict.fromkeys(ids), start=1):
-            scores[id_] = scores.get(id_, 0.0) + reciprocal(rank, k)
+            scores[id_] = scores.get(id_, 0.0) + 1.0 / (K + rank)
     return scores
 
 
 def share(way: Way) -> float:
     """Return the share that a list contributes to a line."""
-    return reciprocal(way.rank) * DECAY**way.hop
+    return 1.0 / (K + way.rank) * DECAY**way.hop
 
 
 def best_ways(ways: Iterable[Way]) -> tuple[Way, ...]:
@@ -89,14 +82,9 @@ def best_ways(ways: Iterable[Way]) -> tuple[Way, ...]:
 
 
 def with_list(lines: Iterable[Weighed], name: ListName, ranking: Sequence[str]) -> list[Weighed]:
-    """Add a list, which ranks the refs of the lines."""
-    ranks = {ref: rank for rank, ref in enumerate(dict.fromkeys(ranking), start=1)}
-    return [
-        replace(line, ways=best_ways([*line.ways, Way(name, ranks[line.candidate.ref])]))
-        if line.candidate.ref in ranks
-        else line
-        for line in lines
-    ]
+    """Add a list, which ranks the refs of all lines."""
+    ranks = {ref: rank for rank, ref in enumerate(ranking, start=1)}
+    return [replace(line, ways=best_ways([*line.ways, Way(name, ranks[line.candidate.ref])])) for line in lines]
 
 
 def by_weight(lines: Iterable[Weighed]) -> list[Weighed]:
@@ -104,17 +92,15 @@ def by_weight(lines: Iterable[Weighed]) -> list[Weighed]:
     return sorted(lines, key=lambda line: (-line.weight, line.candidate.rank, line.candidate.text, line.candidate.ref))
 
 
-def without_repetitions(
-    lines: Iterable[Weighed], edges: Mapping[str, SimpleEdge]
-) -> tuple[list[Weighed], list[tuple[Candidate, Candidate]]]:
-    """Return the distinct lines, heaviest first, and each repetition with the line that it repeats.
+def without_repetitions(lines: Iterable[Weighed], edges: Mapping[str, SimpleEdge]) -> tuple[list[Weighed], list[Candidate]]:
+    """Return the distinct lines, heaviest first, and the repetitions.
 
     Two lines of one kind are the same if their words are; two edges also if their normalised ends and predicates are. The
     heaviest remains, and its support counts the others.
     """
     distinct: list[Weighed] = []
     places: dict[tuple[str, ...], int] = {}
-    repeated: list[tuple[Candidate, Candidate]] = []
+    repeated: list[Candidate] = []
     for line in by_weight(lines):
         keys = _content_keys(line.candidate, edges.get(line.candidate.ref))
         place = next((places[key] for key in keys if key in places), None)
@@ -123,7 +109,7 @@ def without_repetitions(
             distinct.append(line)
         else:
             distinct[place] = replace(distinct[place], support=distinct[place].support + 1 + line.support)
-            repeated.append((line.candidate, distinct[place].candidate))
+            repeated.append(line.candidate)
         for key in keys:
             places.setdefault(key, place)
     return distinct, repeated

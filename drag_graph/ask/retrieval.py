@@ -30,23 +30,6 @@ LONGEST_NAME = 5
 MOST_KEYS = 600
 """Maximum number of names looked up per question: enough for 60 words. Of a longer question, the beginning counts."""
 
-DEFAULT_RELEVANCE = 0.5
-RELEVANCE = {"lexical": 0.4}
-"""Minimum cosine of a relevant stored query, by embedder family; measured by `bench/relevance.py`, see docs/asking.md."""
-DEFAULT_NAME_RELEVANCE = 0.5
-NAME_RELEVANCE = {"lexical": 0.45}
-"""Minimum cosine of a relevant concept name."""
-DEFAULT_LINE_RELEVANCE = 0.6
-LINE_RELEVANCE = {"lexical": 0.5}
-"""Minimum `closeness` of a relevant line; see docs/adr/0042."""
-DEFAULT_SUMMARY_RELEVANCE = 0.35
-SUMMARY_RELEVANCE = {"lexical": 0.25}
-"""Minimum cosine of a relevant community summary; measured by `bench/broad.py`, see docs/adr/0043."""
-DEFAULT_ANSWER_RELEVANCE = 0.6
-ANSWER_RELEVANCE = {"lexical": 0.0}
-"""Minimum cosine of a line with the question plus one option. A line below it for every option cannot decide between them.
-Measured by `bench/found_lines.py`, see docs/asking.md."""
-
 _NO_NAMES = frozenset(
     """a all also an and any are as at be been between but by can could did do does during each for from get give had has
     have her here his how i if in into is it its just know like made main make many may me might more most much must
@@ -55,6 +38,27 @@ _NO_NAMES = frozenset(
     when where which while who whom whose why will with without would you your""".split()  # noqa: SIM905 - a word list reads better as words
 )
 """Words that are not names, and with which no name begins or ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """From which similarity on something is relevant. They depend on the embedder.
+
+    `query`, `name` and `summary` are the minimum cosine of a stored query, of a concept's name and of a community's summary
+    (docs/adr/0043); `line` is the minimum `closeness` of a line (docs/adr/0042). `answer` is the minimum cosine of a line with
+    the question plus one option: a line below it for every option cannot decide between them.
+    """
+
+    query: float
+    line: float
+    name: float
+    summary: float
+    answer: float
+
+
+LEXICAL = Thresholds(query=0.4, line=0.5, name=0.45, summary=0.25, answer=0.0)
+OTHERS = Thresholds(query=0.5, line=0.6, name=0.5, summary=0.35, answer=0.6)
+"""Measured by `bench/relevance.py`, `bench/broad.py` and `bench/found_lines.py`; see docs/asking.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,35 +74,11 @@ class Seeds:
         return all(seed.kind == "query" for seed in self.seeds)
 
 
-def relevance_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the minimum cosine of a relevant stored query for an embedder's name."""
-    return _threshold(RELEVANCE, DEFAULT_RELEVANCE, embedder, override)
-
-
-def line_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the minimum closeness of a relevant line for an embedder's name."""
-    return _threshold(LINE_RELEVANCE, DEFAULT_LINE_RELEVANCE, embedder, override)
-
-
-def name_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the minimum cosine of a relevant concept name for an embedder's name."""
-    return _threshold(NAME_RELEVANCE, DEFAULT_NAME_RELEVANCE, embedder, override)
-
-
-def summary_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the minimum cosine of a relevant community summary for an embedder's name."""
-    return _threshold(SUMMARY_RELEVANCE, DEFAULT_SUMMARY_RELEVANCE, embedder, override)
-
-
-def answer_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the minimum cosine of a line that concerns an option, for an embedder's name."""
-    return _threshold(ANSWER_RELEVANCE, DEFAULT_ANSWER_RELEVANCE, embedder, override)
-
-
-def _threshold(measured: Mapping[str, float], default: float, embedder: str, override: float | None) -> float:
+def thresholds(embedder: str, override: float | None = None) -> Thresholds:
+    """Return the thresholds for an embedder's name, or `override` for all of them."""
     if override is not None:
-        return override
-    return next((value for family, value in measured.items() if embedder.startswith(family)), default)
+        return Thresholds(override, override, override, override, override)
+    return LEXICAL if embedder.startswith("lexical") else OTHERS
 
 
 def question_keys(text: str) -> list[str]:

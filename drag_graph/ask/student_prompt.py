@@ -9,7 +9,7 @@ Empty sections are left out. With a plain layout, the lines are a list of facts 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from drag_graph.ask.context_lines import CountTokens, DroppedLine, block, lowest, renumbered
+from drag_graph.ask.context_lines import CountTokens, DroppedLine, block, fitted
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import LABELS, Line, labelled
 from drag_graph.ports.model_roles import SECTION_GAP, SYSTEM_HEADER, Layout, Prompt, fence
@@ -61,14 +61,9 @@ def assemble(
     if bare > room:
         message = f"Question and options need {bare} tokens, but the student has room for {max(room, 0)}."
         raise ContextOverflow(message, hint="Shorten the question, or choose a student with a longer context.")
-    fitting, dropped = renumbered(lines), []
+    fitting, dropped = fitted(lines, lambda left: count_tokens(render(question, options, left, layout)), room, "context window")
     text = render(question, options, fitting, layout)
-    while (tokens := count_tokens(text)) > room and fitting:
-        victim = lowest(fitting)
-        dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, "context window"))
-        fitting = renumbered(line for line in fitting if line is not victim)
-        text = render(question, options, fitting, layout)
-    return Assembly(Prompt(question, tuple(options), fitting, text, tokens), tuple(dropped))
+    return Assembly(Prompt(question, tuple(options), fitting, text, count_tokens(text)), tuple(dropped))
 
 
 def render(question: str, options: Sequence[str], lines: Sequence[Line], layout: Layout = SECTIONS) -> str:

@@ -113,7 +113,7 @@ class Evaluation:
         for page in pages(items, self.page):
             queries = [_query_in_mode(mode, item.query) for item in page]
             questions = list(zip(queries, lines_of(page), strict=True))
-            report = asker.ask_with(questions, lambda _cost: None, own=mode not in self.other_lines)
+            report = asker.ask_with(questions, own=mode not in self.other_lines)
             yield [record_of(query, result, mode) for query, result in zip(queries, report.answers, strict=False)]
             if report.stopped is not None:
                 raise report.stopped

@@ -13,6 +13,7 @@ import pytest
 from drag_graph.ask.asker import Asker
 from drag_graph.graph.expansion import adjacent_passages
 from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.model_choice import make_student
@@ -453,7 +454,13 @@ class SearchContract:
         return Asker(settings, store, embedder, make_student(settings, embedder))
 
     def test_a_new_question_is_answered_from_all_subgraphs(self, store, asker):
-        asked = asker.ask_text("How do blood and iron carry oxygen to the red cells?", ["by magnets", "iron binds oxygen"])
+        asked = asker.ask(
+            make_query(
+                "How do blood and iron carry oxygen to the red cells?",
+                ["by magnets", "iron binds oxygen"],
+                namespace=store.namespace,
+            )
+        )
         assert asked.how == "search"
         assert len(asked.answer.source_ids) > 1
         assert asked.answer.label == "B"
@@ -470,17 +477,17 @@ class SearchContract:
         }
 
     def test_erasing_one_of_its_queries_erases_the_answer(self, store, asker):
-        asked = asker.ask_text("How do blood and iron carry oxygen to the red cells?")
+        asked = asker.ask(make_query("How do blood and iron carry oxygen to the red cells?", namespace=store.namespace))
         gone = asked.answer.source_ids[-1]
         store.erase([gone])
         assert read_answer(store, asked.answer.id) is None
-        again = asker.ask_text("How do blood and iron carry oxygen to the red cells?")
+        again = asker.ask(make_query("How do blood and iron carry oxygen to the red cells?", namespace=store.namespace))
         assert gone not in again.answer.source_ids
         assert again.answer.lines
 
-    def test_a_stranger_finds_nothing_though_it_names_a_concept(self, asker):
+    def test_a_stranger_finds_nothing_though_it_names_a_concept(self, store, asker):
         for question in ("Who painted the picture that hangs above the iron gate of Vienna?", "What is the capital of Peru?"):
-            asked = asker.ask_text(question)
+            asked = asker.ask(make_query(question, namespace=store.namespace))
             assert asked.how == "nothing"
             assert asked.answer.lines == ()
 
@@ -500,9 +507,9 @@ class TestLadybugSearch(SearchContract):
         return execute_
 
     def test_saving_an_answer_does_not_read_the_vectors_again(self, store, asker):
-        asker.ask_text("How do blood and iron carry oxygen to the red cells?")
+        asker.ask(make_query("How do blood and iron carry oxygen to the red cells?", namespace=store.namespace))
         version = store.ready().version
-        asker.ask_text("What do the lungs take up from the air?")
+        asker.ask(make_query("What do the lungs take up from the air?", namespace=store.namespace))
         assert store.ready().version == version
 
 
@@ -543,10 +550,11 @@ class TestNeo4jSearch(SearchContract):
         assert any(seek in operator for operator in found for seek in seeks)
         assert not [operator for operator in found if "Scan" in operator]
 
-    def test_a_new_question_takes_three_statements(self, asker, caplog):
-        asker.ask_text("What do the lungs take up from the air?")  # opens the connection and looks at the schema
+    def test_a_new_question_takes_three_statements(self, store, asker, caplog):
+        # opens the connection and looks at the schema
+        asker.ask(make_query("What do the lungs take up from the air?", namespace=store.namespace))
         with caplog.at_level(logging.DEBUG, "neo4j.io"):
-            asked = asker.ask_text("How do blood and iron carry oxygen to the red cells?")
+            asked = asker.ask(make_query("How do blood and iron carry oxygen to the red cells?", namespace=store.namespace))
         assert asked.how == "search"
         sent = [record.getMessage()[:100] for record in caplog.records if " C: RUN " in record.getMessage()]
         # Where a server has many vectors of others, an index is not enough, and a look at our own comes on top.

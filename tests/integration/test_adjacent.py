@@ -56,7 +56,7 @@ def lists_of(asked):
 
 def ask(session, question=QUESTION, options=(), **given):
     session.settings = session.settings.model_copy(update=given)
-    return session.asker().ask_text(question, options)
+    return session.asker().ask(make_query(question, list(options) or None))
 
 
 def test_the_closest_passage_brings_the_two_before_and_the_two_after(read_in):

@@ -11,6 +11,7 @@ from drag_graph.ask.student_prompt import QUOTED
 from drag_graph.compose.document_setup import make_ingester
 from drag_graph.documents.document_files import files_in
 from drag_graph.errors import BudgetReached, Interrupted
+from drag_graph.inputs import make_query
 from drag_graph.privacy import gate_opening as opening
 from drag_graph.settings import Settings
 from drag_graph.testing.rewriting import ToldRewriter
@@ -177,7 +178,7 @@ def test_a_student_is_shown_lines_of_documents_between_marks(tmp_path, folder, s
     ingested(tmp_path, folder, server, model="patterns")
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
     with Resources(Settings(**given, student_base_url=server.url, privacy="off")).writing(asks=True) as session:
-        asked = session.asker().ask_text("What causes the tides of the oceans?")
+        asked = session.asker().ask(make_query("What causes the tides of the oceans?"))
     assert {line.text for line in asked.answer.lines} & {TIDES, ORDER}
     prompt = json.dumps([request.body["messages"] for request in server.requests])
     assert QUOTED in prompt
@@ -192,12 +193,12 @@ def test_a_student_that_is_away_sees_no_private_line_of_a_document(tmp_path, fol
     ingested(tmp_path, folder, server, model="patterns")
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
     with Resources(Settings(**given, student_base_url=away)).writing(asks=True) as session:
-        asked = session.asker().ask_text("Who visits the clinic of the town?")
+        asked = session.asker().ask(make_query("Who visits the clinic of the town?"))
     assert "nurses" in json.dumps([line.text for line in asked.answer.lines])
     assert PERSON not in json.dumps([request.body for request in server.requests])
     assert "private" in {reason for _, reason in asked.dropped}
     with Resources(Settings(**given | {"student": "nearest"}, privacy="standard")).writing(asks=True) as session:
-        here = session.asker().ask_text("Who visits the clinic of the town?")
+        here = session.asker().ask(make_query("Who visits the clinic of the town?"))
     assert PERSON in json.dumps([line.text for line in here.answer.lines]), "one on this machine sees all"
 
 
@@ -209,10 +210,10 @@ def test_neither_a_private_passage_nor_what_is_adjacent_to_one_goes_away(tmp_pat
     ingested(tmp_path, folder, server, model="patterns")
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
     with Resources(Settings(**given, student_base_url=away)).writing(asks=True) as session:
-        session.asker().ask_text("Who visits the clinic of the town?")
+        session.asker().ask(make_query("Who visits the clinic of the town?"))
     sent = json.dumps([request.body for request in server.requests])
     assert "It was closed." in sent
     assert not [text for text in (PERSON, "too late", "Her hopes") if text in sent]
     with Resources(Settings(**given | {"student": "nearest"}, privacy="standard")).writing(asks=True) as session:
-        here = session.asker().ask_text("Who visits the clinic of the town?")
+        here = session.asker().ask(make_query("Who visits the clinic of the town?"))
     assert "Her hopes are few." in {line.text for line in here.answer.lines}

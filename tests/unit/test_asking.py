@@ -151,7 +151,7 @@ def test_the_order_of_the_lines_is_recorded_and_makes_another_answer(store, grap
 
 
 def test_an_open_question_that_nothing_answers_says_why(store):
-    asked = asker(store, lambda: None).ask_text("Who invented the zip fastener?")
+    asked = asker(store, lambda: None).ask(make_query("Who invented the zip fastener?", namespace=store.namespace))
     assert "nothing relevant is stored" in asked.to_dict()["reason"]
 
 

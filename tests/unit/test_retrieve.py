@@ -9,13 +9,11 @@ from drag_graph.ask.retrieval import (
     NEIGHBOURS,
     closeness,
     closest_evidence,
-    line_threshold,
-    name_threshold,
     question_keys,
-    relevance_threshold,
     relevant_lines,
     same_question,
     seeds_of,
+    thresholds,
     weighed_lines,
 )
 from drag_graph.graph.expansion import Step, Walk, assemble_expansion
@@ -65,10 +63,10 @@ def test_an_endless_question_is_cut():
     assert 0 < len(question_keys(" ".join(f"word{n}" for n in range(2000)))) <= MOST_KEYS
 
 
-@pytest.mark.parametrize("threshold", [relevance_threshold, line_threshold, name_threshold])
-def test_a_threshold_is_the_embedders_own_or_given(threshold):
-    assert threshold("lexical/1-1024") != threshold("sentence-transformers/all-MiniLM-L6-v2")
-    assert threshold("lexical/1-1024", 0.9) == threshold("anything", 0.9) == 0.9
+def test_a_threshold_is_the_embedders_own_or_given():
+    assert thresholds("lexical/1-1024") != thresholds("sentence-transformers/all-MiniLM-L6-v2")
+    assert thresholds("lexical/1-1024", 0.9) == thresholds("anything", 0.9)
+    assert thresholds("anything", 0.9).line == thresholds("anything", 0.9).answer == 0.9
 
 
 def test_the_same_words_are_the_same_question():
