@@ -78,8 +78,8 @@ def antecedent_of(body: list[Token]) -> list[Token]:
 
 def helpers(group: list[Token], mark: str) -> list[Token]:
     """Return the auxiliaries that a second participle or base form shares with the first."""
-    places = [i for i, token in enumerate(group) if token.tag == mark]
-    return group[: places[0]] if places else group[:1] if group[0].tag in {"X", "M"} else []
+    place = next((i for i, token in enumerate(group) if token.tag == mark), int(group[0].tag in {"X", "M"}))
+    return group[:place]
 
 
 def strip_discourse(tokens: list[Token]) -> list[Token]:
@@ -89,10 +89,9 @@ def strip_discourse(tokens: list[Token]) -> list[Token]:
         token = tokens[start]
         comma = start + 1 < len(tokens) and tokens[start + 1].tag == ","
         aside = comma and (token.tag == "A" or token.low in _TIMES)
-        following = tokens[start + 1].low if start + 1 < len(tokens) else ""
         if token.tag in {",", ";", ":", "C"} or token.low == "then" or aside:
             start += 1
-        elif (comma and token.low in {"no", "yes"}) or (token.low, following) == ("for", "example"):
+        elif [token.low for token in tokens[start : start + 2]] == ["for", "example"]:
             start += 2
         else:
             break

@@ -72,7 +72,7 @@ class Context:
         if previous in {"G", "B", "F"} and not saying and (previous != "F" or not self.ahead[index + 1]):
             return "D"
         if previous in {"P", "C", "T", ","} or (previous == "S" and self.tokens[index - 1].low != "so"):
-            return "D" if not self.stands_alone(index) else "O"
+            return "D"
         return "R"
 
     def left_of(self, index: int) -> tuple[int, str]:

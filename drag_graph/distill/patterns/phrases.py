@@ -12,11 +12,10 @@ _TO_ADJECTIVES = frozenset({"able", "unable", "likely", "unlikely", "ready", "kn
 _BECOME = w.lexicon("become")
 # These hang on the noun before them; other prepositions start a segment.
 _NOUN_LINKS = frozenset({"of", "between", "per", "versus"})
-# "in terms of", "on top of": one preposition in three words.
-_COMPLEX = frozenset(["terms", "front", "top", "spite", "case", "light", "place", "favor", "search", "charge", "behalf"])
 _HELP = frozenset({"help", "helps", "helped", "helping"})
 _BEFORE_BASE = _HELP | w.DO | {"don't", "doesn't", "didn't"}
 _SINGULAR = frozenset({"is", "was", "has", "does"})
+_LIST_WORDS = frozenset({"both", "then", "also", "later"})
 MAX_PARTS = 8
 
 
@@ -64,15 +63,7 @@ def _extends(tokens: list[Token], index: int, last: Token) -> int:  # noqa: PLR0
     if token.low in _TO_ADJECTIVES and helper and following is not None and following.tag == "T":
         after = _at(tokens, index + 2)
         return 3 if after is not None and after.tag in {"B", "Z"} else 0
-    joins = token.tag == "C" or token.low == "/"
-    if joins and last.tag in {"E", "B", "F"} and following is not None:
-        return 2 if following.tag == last.tag and _takes_object(tokens, index + 2) else 0
     return 0
-
-
-def _takes_object(tokens: list[Token], index: int) -> bool:
-    following = _at(tokens, index)
-    return following is not None and following.tag in {"D", "P", "n", "O", "T", "J", "#"}
 
 
 def group_end(tokens: list[Token], start: int) -> int:
@@ -156,13 +147,9 @@ def _splits(tokens: list[Token]) -> list[list[Token]]:
         if token.tag in {",", ":"} or (token.tag == "C" and token.low in {"and", "&", "but"}):
             if parts[-1]:
                 parts.append([])
-            continue
-        parts[-1].append(token)
+        elif parts[-1] or token.low not in _LIST_WORDS:
+            parts[-1].append(token)
     return [part for part in parts if part]
-
-
-def _without_then(part: list[Token]) -> list[Token]:
-    return part[1:] if part[0].low in {"then", "also", "later"} else part
 
 
 def coordinated(tokens: list[Token]) -> list[list[Token]]:
@@ -176,10 +163,8 @@ def coordinated(tokens: list[Token]) -> list[list[Token]]:
         return [tokens]
     if any(token.tag in {"R", "S", "F", "X", "M", "T"} for token in tokens):
         return [tokens]
-    if tokens and tokens[0].low == "both" and any(token.tag == "C" for token in tokens):
-        tokens = tokens[1:]
-    parts = [_without_then(part) for part in _splits(tokens)]
-    if not all(parts) or not 1 < len(parts) <= MAX_PARTS:
+    parts = _splits(tokens)
+    if not 1 < len(parts) <= MAX_PARTS:
         return [tokens]
     if any(part[-1].tag not in NOMINAL and part[-1].tag != "G" for part in parts[:-1]):
         return [tokens]
@@ -255,15 +240,11 @@ class Segmenter:
         end = index + 1
         while end < len(tokens) and tokens[end].tag == "P":
             end += 1
-        following = _at(tokens, end + 1)
-        if tokens[end : end + 1] and tokens[end].low in _COMPLEX and following and following.low == "of":
-            end += 2
         after = _at(tokens, end)
         if token.low != "of" and after is not None and after.tag == "G":
             # "by scratching it" but not "with running water": what follows must be an object.
-            end = self._particle(end + 1)
-            self._open("gerund", tokens[index:end])
-            return end
+            self._open("gerund", tokens[index : end + 1])
+            return end + 1
         if not current.body and current.kind == "preposition":
             current.marker.extend(tokens[index:end])
             return end
@@ -278,14 +259,8 @@ class Segmenter:
         end += 1
         while end < len(self.tokens) and self.tokens[end].tag in {"E", "Z"} and verb.tag == "Z":
             end += 1
-        end = self._particle(end)
         self._open("infinitive", self.tokens[index:end])
         return end
-
-    def _particle(self, index: int) -> int:
-        """Past a particle of the verb before: "to break down rocks"."""
-        token = _at(self.tokens, index)
-        return index + 1 if token is not None and token.low in w.PARTICLES else index
 
     def _joint(self, index: int) -> int:  # noqa: PLR0911  one return a way to go on
         """Skip a comma or conjunction before another list item, verb, clause, relative or participle."""

@@ -108,7 +108,6 @@ def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C9
     if parts and parts[0].kind == "object":
         found, prefix = _object(group, parts[0].body, following=_marker(parts), rule=rule)
         start = 1
-    base = prefix
     for index in range(start, len(parts)):
         part = parts[index]
         before = parts[index - 1]
@@ -118,8 +117,6 @@ def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C9
         predicate, body = link + part.marker, part.body
         if len(predicate) > MAX_PREDICATE:
             predicate = prefix + part.marker
-        if len(predicate) > MAX_PREDICATE:
-            predicate = base + part.marker
         if not trim(body):
             # "to survive": the verb itself is the object.
             if part.kind == "preposition" or not part.marker[1:]:
@@ -133,12 +130,11 @@ def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C9
         cut = _reduced(body) if rule == "copula" and index + 1 < len(parts) else len(body)
         found += _spread(predicate, body[:cut], name)
         if cut < len(body):
-            prefix = base = group + body[cut:]
+            prefix = group + body[cut:]
         if part.kind in {"infinitive", "gerund"}:
             prefix = predicate + body
-            base = group + part.marker
     if not found:
-        found = _intransitive(group, prefix)
+        found = _intransitive(group)
     return found[:MAX_PIECES]
 
 
@@ -152,10 +148,8 @@ def _phrase_rule(rule: str, part: Segment, *, first: bool) -> str:
     return "verb_preposition" if first else "verb_object_preposition"
 
 
-def _intransitive(group: list[Token], prefix: list[Token]) -> list[Piece]:
+def _intransitive(group: list[Token]) -> list[Piece]:
     """Make the last word of the group the object: "sound is produced", "it grows quickly"."""
-    if len(prefix) > len(group):
-        return [Piece(group, prefix[len(group) :], "copula")]
     if len(group) > 1 and group[-1].tag in {"E", "B", "A", "G"}:
         return [Piece(group[:-1], group[-1:], "intransitive")]
     return []

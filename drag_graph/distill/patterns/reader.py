@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from drag_graph.distill.patterns import words as w
-from drag_graph.distill.patterns.asides import take_asides
+from drag_graph.distill.patterns.asides import name_before, take_asides
 from drag_graph.distill.patterns.clauses import (
     FREE,
     HANGING,
@@ -86,8 +86,8 @@ class SentenceReader:
         tokens, asides = take_asides(tokens)
         tag(tokens)
         self.clause(tokens)
-        for aside in asides:
-            self.emit(*aside.triple(tokens), "parenthesis")
+        for place, inner in asides:
+            self.emit(name_before(tokens, place), [word("noted", "n"), word("with", "n")], inner, "parenthesis")
         return self.triples
 
     def emit(self, subject: list[Token], predicate: list[Token], thing: list[Token], rule: str) -> None:
@@ -132,7 +132,7 @@ class SentenceReader:
         subjects = self._subjects(own, subject, depth, one=singular(tokens[place]))
         if not subjects:
             return
-        if len(subjects) > 1 and len(rest) > MAX_SHARED:
+        if len(rest) > MAX_SHARED:
             subjects = [together(subjects)]
         if self.subject is None:
             self.subject = subjects[0] if len(subjects) == 1 else trim(own)
@@ -150,7 +150,6 @@ class SentenceReader:
     ) -> None:
         """Read the statements of a verb group about the subjects."""
         parts = segments(rest)
-        hidden = False
         if copula(group) and any(negative(subject, group) for subject in subjects):
             own = [part for part in parts if part.kind not in FREE]
             if any(part.kind in HANGING for part in own) or has_reduced(own):
@@ -159,7 +158,6 @@ class SentenceReader:
                 for subject in subjects:
                     self.emit(subject, group, whole, rule or "copula")
                 parts = [part for part in parts if part.kind in FREE]
-                hidden = True
         condition = next((i for i, part in enumerate(parts) if part.kind == "condition"), -1)
         simple = [part for part in parts if part.kind not in HANGING]
         for subject in subjects:
@@ -168,7 +166,7 @@ class SentenceReader:
                 head = [t for part in parts[:condition] for t in part.marker + part.body]
                 self._condition(shown, extra + group, head, parts[condition])
                 continue
-            for piece in pieces(group, simple) if simple or not hidden else []:
+            for piece in pieces(group, simple):
                 name = rule_name(piece.rule, rule, extra)
                 self.emit(shown, extra + piece.predicate, piece.thing, name)
         for index, part in enumerate(parts):
@@ -192,7 +190,7 @@ class SentenceReader:
         depth: int,
     ) -> None:
         before = earlier[-1] if earlier else None
-        subject = subjects[0] if len(subjects) == 1 else together(subjects)
+        subject = together(subjects)
         said_of_subject = copula(group) and (before is None or before.kind == "object")
         antecedent = subject if said_of_subject or before is None or not before.body else antecedent_of(before.body)
         if said_of_subject and before is not None and part.kind == "apposition":
@@ -245,7 +243,6 @@ class SentenceReader:
 
     def _subjects(self, own: list[Token], default: list[Token] | None, depth: int, *, one: bool) -> list[list[Token]]:
         """Return the subject phrases of a clause, and read the insertions between commas."""
-        own = own if own[:1] and own[0].low == "the" else trim(own)
         if not own:
             return [default] if default else []
         if len(own) == 1 and own[0].low in w.RESOLVABLE:
@@ -267,9 +264,6 @@ class SentenceReader:
             return [head]
         if first.tag == "R" or (first.tag == "P" and inner[1].tag == "R"):
             self._relative(inner, head, depth)
-        elif first.tag in {"E", "G"}:
-            end = group_end(inner, inner.index(first))
-            self.predicate([head], inner[:end], inner[end:], depth + 1, "participle")
         elif first.tag in {"P", "T"}:
             self.emit(head, [first], inner[1:], "apposition")
         elif first.tag != "D" and (joined or all(token.capital or token.tag == "," for token in inner)):
@@ -300,14 +294,14 @@ class SentenceReader:
             return
         parts = segments(rest)
         first = next((part for part in parts if part.kind == "object"), None)
-        kept = first.body if first and len(first.body) <= MAX_CARRIED else []
+        carried = first.body if first and len(first.body) <= MAX_CARRIED else []
         if len(rest) <= MAX_CARRIED and all(part.kind not in HANGING for part in parts):
-            kept = rest
+            carried = rest
         size = 1
         while size < len(leading) - 1 and leading[size].tag in {"P", "B"}:
             size += 1
         for subject in subjects:
-            self.emit(subject, group + kept + leading[:size], leading[size:], "leading_phrase")
+            self.emit(subject, group + carried + leading[:size], leading[size:], "leading_phrase")
 
     def _verbless(self, tokens: list[Token], depth: int) -> None:
         """Read a noun with a relative clause in a sentence without a main verb."""

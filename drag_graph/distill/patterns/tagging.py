@@ -7,7 +7,7 @@ mark as itself.
 """
 
 # A tagger is a list of cases: one return a case is the clearest way to write it.
-# ruff: noqa: C901, PLR0911, PLR0912
+# ruff: noqa: PLR0911
 
 from drag_graph.distill.patterns import words as w
 from drag_graph.distill.patterns.context import adjective
@@ -17,6 +17,19 @@ from drag_graph.distill.patterns.verbs import forms
 
 MIN_ADVERB = 5
 _TWO_WORDS = frozenset({("because", "of"), ("due", "to"), ("prior", "to"), ("owing", "to"), ("according", "to")})
+_CLOSED = {
+    "M": w.NEGATED_AUXILIARIES,
+    "X": w.FINITE_BE | w.HAVE | w.DO,
+    "Z": w.BE,
+    "N": w.NEGATIONS,
+    "R": w.RELATIVES,
+    "C": w.CONJUNCTIONS,
+    "S": w.SUBORDINATORS,
+    "O": w.PRONOUNS,
+    "D": w.DETERMINERS | {"her", "his"},
+    "P": w.PREPOSITIONS,
+}
+"""The words of each tag. A word of several has the first."""
 MARKS = frozenset({",", ";", ":", "(", ")", "[", "]", "?", "-", "–", "—"})  # noqa: RUF001
 
 
@@ -34,8 +47,6 @@ def _closed(tokens: list[Token], index: int) -> str:
         return "n"
     if low == "to":
         return "T"
-    if low in w.NEGATED_AUXILIARIES:
-        return "M" if low[:2] in {"ca", "co", "wo", "sh", "mu", "mi"} else "X"
     if low in w.MODALS:
         # "may" the month and "can", "will" the nouns follow a determiner or carry a capital.
         noun = previous is not None and previous.low in w.ARTICLES | w.POSSESSIVES
@@ -44,31 +55,12 @@ def _closed(tokens: list[Token], index: int) -> str:
         return "B"
     if (low, following) in _TWO_WORDS:
         return "P"
-    if low in w.FINITE_BE | w.HAVE | w.DO:
-        return "X"
-    if low in w.BE:
-        return "Z"
-    if low in w.NEGATIONS or low == "n't":
-        return "N"
     if low == "so" and following == "that":
         return "S"
-    if low in w.RELATIVES:
-        return "R"
-    if low in w.CONJUNCTIONS:
-        return "C"
     if low == "once" and previous is not None and previous.tag != ",":
         return "A"
-    if low in w.SUBORDINATORS:
-        return "S"
-    if low in w.PRONOUNS:
-        return "O"
-    if low in {"her", "his"} or low in w.DETERMINERS:
-        return "D"
-    if low in w.PREPOSITIONS:
-        return "P"
-    if low[:1].isdigit():
-        return "#"
-    return ""
+    mark = next((mark for mark, words in _CLOSED.items() if low in words), "")
+    return mark or ("#" if low[:1].isdigit() else "")
 
 
 def _after_helper(tokens: list[Token], index: int) -> bool:

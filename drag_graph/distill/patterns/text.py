@@ -12,13 +12,15 @@ MAX_CHARACTERS = 100_000
 """Number of characters of a passage that are read."""
 MAX_TOKENS = 80
 """Maximum number of tokens of a sentence; longer ones are read in pieces."""
-MAX_QUOTED = 12
-THREE_WORDS = 3
+MAX_QUOTED = 80
 
 # No nested repetition: each alternative consumes at least one character and cannot give it back
 # in more than one way, so that scanning is linear.
+_QUOTES = '"“”„«»`'
 _TOKEN = re.compile(
-    r"\d+(?:[.,:]\d+)*(?:%|°[CF]?|st|nd|rd|th)?(?:-[^\W\d_]+)*"
+    rf"(?P<date>\b(?:{'|'.join(sorted(month.title() for month in MONTHS))}) \d\w*, \d+\b)"
+    rf"|[{_QUOTES}](?P<quotation>[^\W_][^{_QUOTES}.!?\n]{{0,{MAX_QUOTED}}})[{_QUOTES}]"
+    r"|\d+(?:[.,:]\d+)*(?:%|°[CF]?|st|nd|rd|th)?(?:-[^\W\d_]+)*"
     r"|[^\W\d_]\.(?:[^\W\d_]\.)*[^\W\d_](?=\.)"
     r"|n't\b|['’]s\b"
     r"|[^\W_]+(?:['’\-‑](?!s\b)[^\W_]+)*"
@@ -27,7 +29,6 @@ _TOKEN = re.compile(
 _TAG = re.compile(r"<[^<>]{0,300}>")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffd]+")
 _BREAK = re.compile(r"\n\s{0,20}\n|\n\s{0,20}(?=[-*•\d])")
-_OPENING_QUOTES = '"“”„«»`'
 
 
 @dataclass(slots=True)
@@ -50,10 +51,13 @@ def tokenise(text: str) -> list[Token]:
     tokens: list[Token] = []
     end = -1
     for match in _TOKEN.finditer(text):
-        word = match.group()
-        low = word.lower().replace("’", "'").replace("‑", "-")
-        tokens.append(Token(word, low, glued=match.start() == end))
-        end = match.end()
+        word = (match["quotation"] or "").rstrip(" ,") or match.group()
+        if word not in _QUOTES:
+            mark = "#" if match["date"] else "n" if " " in word else ""
+            word = " ".join(word.split())
+            low = word.lower().replace("’", "'").replace("‑", "-")
+            tokens.append(Token(word, low, glued=match.start() == end, tag=mark))
+            end = match.end()
     return tokens
 
 
@@ -64,7 +68,7 @@ def _ends_sentence(tokens: list[Token], index: int) -> bool:
     if index + 1 == len(tokens):
         return True
     following = tokens[index + 1]
-    if following.glued and following.low not in _OPENING_QUOTES + ")":
+    if following.glued and following.low != ")":
         return False
     before = tokens[index - 1] if index else None
     if before is not None and token.glued:
@@ -78,54 +82,6 @@ def _ends_sentence(tokens: list[Token], index: int) -> bool:
             starts = following.capital and following.low in FUNCTION_WORDS
             return before.low in {"u.s", "u.k", "inc", "jr"} and starts
     return not following.text[:1].islower()
-
-
-def _merge_dates(tokens: list[Token]) -> list[Token]:
-    """Make one token of "May 5, 1950", so that its comma splits nothing."""
-    merged: list[Token] = []
-    index = 0
-    while index < len(tokens):
-        token = tokens[index]
-        window = tokens[index + 1 : index + 4]
-        if (
-            token.low in MONTHS
-            and token.capital
-            and len(window) == THREE_WORDS
-            and window[0].text[:1].isdigit()
-            and window[1].low == ","
-            and window[2].text.isdigit()
-        ):
-            words = f"{token.text} {window[0].text}, {window[2].text}"
-            merged.append(Token(words, words.lower(), tag="#"))
-            index += 4
-            continue
-        merged.append(token)
-        index += 1
-    return merged
-
-
-def _merge_quotes(tokens: list[Token]) -> list[Token]:
-    """Make one nominal token of a short quotation; drop lone quotation marks."""
-    merged: list[Token] = []
-    index = 0
-    while index < len(tokens):
-        token = tokens[index]
-        if token.low not in _OPENING_QUOTES:
-            merged.append(token)
-            index += 1
-            continue
-        limit = min(len(tokens), index + MAX_QUOTED + 2)
-        close = next((i for i in range(index + 1, limit) if tokens[i].low in _OPENING_QUOTES), -1)
-        inner = tokens[index + 1 : close]
-        if close > index + 1 and len(inner) > 1:
-            if inner[-1].low in {",", "."}:
-                inner.pop()
-            words = join(inner)
-            merged.append(Token(words, words.lower(), tag="n"))
-            index = close + 1
-            continue
-        index += 1
-    return merged
 
 
 def _pieces(tokens: list[Token]) -> list[list[Token]]:
@@ -170,8 +126,7 @@ def sentences(passage: str) -> list[list[Token]]:
             found.append(current)
             current = []
         found.append(current)
-    prepared = (_merge_quotes(_merge_dates(tokens)) for tokens in found)
-    return [piece for tokens in prepared for piece in _pieces(tokens)]
+    return [piece for tokens in found for piece in _pieces(tokens)]
 
 
 def join(tokens: list[Token]) -> str:

@@ -38,14 +38,6 @@ def third_person(base: str) -> str:
     return base + "s"
 
 
-def _regular(base: str) -> tuple[set[str], set[str]]:
-    """Return the regular past and gerund forms of a base form, with spelling variants."""
-    if base.endswith("e"):
-        return {base + "d"}, {base[:-1] + "ing", base + "ing"}
-    past, gerund = {base + "ed"}, {base + "ing"}
-    return past, gerund
-
-
 @cache
 def _table() -> dict[str, Forms]:
     inflections: dict[str, set[str]] = {}
@@ -59,12 +51,12 @@ def _table() -> dict[str, Forms]:
     for base in {*lexicon("verbs"), *nouns, *(entry[0] for entry in irregular)}:
         put(base, BASE)
         put(third_person(base), THIRD)
-        past, gerund = _regular(base)
-        for word in gerund:
-            put(word, GERUND)
-        for word in past if base not in irregular_past else ():
-            put(word, PAST)
-            put(word, PARTICIPLE)
+        stem = base.removesuffix("e")
+        put(stem + "ing", GERUND)
+        put(base + "ing", GERUND)
+        if base not in irregular_past:
+            put(stem + "ed", PAST)
+            put(stem + "ed", PARTICIPLE)
     for _, past_form, participle in irregular:
         put(past_form, PAST)
         put(participle, PARTICIPLE)

@@ -46,11 +46,9 @@ ADVERBS = lexicon("adverbs")
 # Words in -ly that are not adverbs.
 NOT_ADVERBS = lexicon("not_adverbs")
 
-PARTICLES = frozenset({"up", "down", "out", "off", "away", "apart", "together", "back", "forward"})
-
 ADJECTIVES = lexicon("adjectives")
-ADJECTIVE_ENDINGS = ("ous", "ful", "less", "able", "ible", "ical", "ish", "ary", "ic", "ive", "al")
 NOT_ADJECTIVES = lexicon("not_adjectives")
+ADJECTIVE_ENDINGS = ("ous", "ful", "less", "able", "ible", "ical", "ish", "ary", "ic", "ive", "al")
 
 # Heads that say little without what follows "of": "a kind of X", "the number of X".
 LIGHT_HEADS = lexicon("light_heads")
