@@ -31,9 +31,9 @@ def content_ids(*common: str) -> Callable[..., str]:
     begun = hashlib.sha256(_framed(common))
 
     def id_of(*parts: str) -> str:
-        whole = begun.copy()
-        whole.update(_framed(("", *parts)))
-        return whole.hexdigest()[:_ID_LENGTH]
+        digest = begun.copy()
+        digest.update(_framed(("", *parts)))
+        return digest.hexdigest()[:_ID_LENGTH]
 
     return id_of
 

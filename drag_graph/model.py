@@ -311,9 +311,9 @@ class Subgraph(Value):
         if self.graph == "simple":
             return tuple(sorted(self.edges, key=lambda edge: (edge.rank, edge.id)))
         if self.graph == "multigraph":
-            kept = {item.id for item in self.evidence if item.kept}
+            kept_ids = {item.id for item in self.evidence if item.kept}
             triples = sorted(self.triples, key=lambda item: (item.rank, item.id))
-            return edges_of_triples([triple for triple in triples if triple.evidence_id in kept])
+            return edges_of_triples([triple for triple in triples if triple.evidence_id in kept_ids])
         return ()
 
 
@@ -324,8 +324,8 @@ def edges_of_triples(triples: Sequence[Triple]) -> tuple[SimpleEdge, ...]:
         pairs.setdefault((triple.subject_id, triple.object_id), []).append(triple)
 
     def contradicted(one: Triple) -> tuple[str, ...]:
-        others = pairs[one.subject_id, one.object_id]
-        return tuple(sorted(it.id for it in others if it.predicate_key in one.opposes or one.predicate_key in it.opposes))
+        parallel = pairs[one.subject_id, one.object_id]
+        return tuple(sorted(it.id for it in parallel if it.predicate_key in one.opposes or one.predicate_key in it.opposes))
 
     return tuple(_edge_of(triple, contradicted(triple)) for triple in triples)
 

@@ -136,17 +136,17 @@ def _merged(
         size, small = heappop(waiting)
         if small in into or size != sizes[small]:
             continue  # merged already, or grown: then the heap has it again if it is still small
-        chosen = _first(between[small]) if between[small] else _first(_related(small, sources_of[small], communities_of))
-        if chosen is None:
+        neighbour = _first(between[small]) if between[small] else _first(_related(small, sources_of[small], communities_of))
+        if neighbour is None:
             continue
-        into[small] = chosen
-        sizes[chosen] += size
-        _move(small, chosen, between)
+        into[small] = neighbour
+        sizes[neighbour] += size
+        _move(small, neighbour, between)
         for source_id, number in sources_of.pop(small).items():
-            sources_of[chosen][source_id] += number
-            communities_of[source_id][chosen] += communities_of[source_id].pop(small)
-        if sizes[chosen] < min_size:
-            heappush(waiting, (sizes[chosen], chosen))
+            sources_of[neighbour][source_id] += number
+            communities_of[source_id][neighbour] += communities_of[source_id].pop(small)
+        if sizes[neighbour] < min_size:
+            heappush(waiting, (sizes[neighbour], neighbour))
     return [_last(community, into) for community in part]
 
 

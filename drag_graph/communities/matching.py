@@ -44,12 +44,12 @@ def changes_of(wanted: Sequence[Community], stored: Sequence[Community]) -> Comm
     was_in = {entity: item.id for item in stored for entity in item.entities}
     is_in = {entity: item.id for item in wanted for entity in item.entities}
     return CommunityChanges(
-        communities=[item for item in wanted if item.id not in before or _counted(item) != _counted(before[item.id])],
+        communities=[item for item in wanted if item.id not in before or _counts(item) != _counts(before[item.id])],
         left=sorted(entity for entity, id_ in was_in.items() if is_in.get(entity) != id_),
         joined=sorted((entity, id_) for entity, id_ in is_in.items() if was_in.get(entity) != id_),
         gone=sorted(before.keys() - {item.id for item in wanted}),
     )
 
 
-def _counted(item: Community) -> tuple[str, int, int, int]:
+def _counts(item: Community) -> tuple[str, int, int, int]:
     return item.member_hash, item.things, item.edges, item.sources

@@ -110,7 +110,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
     distillation = Distillation(settings, basis.embedder, teacher, basis.privacy)
     counting = _Counting(settings, pricing)
     totals = Counter(dict.fromkeys(_TOTALS, 0))
-    seen: set[str] = set()
+    counted_ids: set[str] = set()
     rejected: list[dict[str, Any]] = []
     for page in pages(basis.admit(lines), WINDOW):
         window = [line for line in page if not line.withheld]
@@ -118,8 +118,8 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
         bad = [line for line in window if line.query is None]
         totals["rejected"] += len(bad)
         rejected += [{"line": line.number, "reason": line.problem} for line in bad][: MOST_REJECTED - len(rejected)]
-        fresh = {line.query.id: line for line in window if line.query is not None and line.query.id not in seen}
-        seen |= fresh.keys()
+        fresh = {line.query.id: line for line in window if line.query is not None and line.query.id not in counted_ids}
+        counted_ids |= fresh.keys()
         stored = basis.stored([id_ for id_, line in fresh.items() if not line.edition])
         entries = [entry_of(line, line.query, distillation.settings_hash) for line in fresh.values() if line.query is not None]
         quarantined = basis.quarantined(entries)

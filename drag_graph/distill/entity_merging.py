@@ -82,8 +82,8 @@ class _Groups:
 
 def common_words(names: Sequence[str]) -> frozenset[str]:
     """Return the words that a name writes in lower case, with their singulars: capitalised, they are not proper names."""
-    written = {word for name in names for word in tokens(name) if word[0].islower()}
-    return frozenset(written | {noun(fold(word)) for word in written})
+    lower_case = {word for name in names for word in tokens(name) if word[0].islower()}
+    return frozenset(lower_case | {noun(fold(word)) for word in lower_case})
 
 
 def entity_keys(name: str, common: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -156,10 +156,10 @@ def _join_by_vector(
     near: list[tuple[float, int, int]] = []
     for start in range(0, len(names), ROWS_AT_ONCE):  # all pairs of a long document would not fit into memory
         cosines = vectors[start : start + ROWS_AT_ONCE] @ vectors.T
-        pairs = ((int(row) + start, int(right)) for row, right in np.argwhere(cosines >= threshold))
-        near += [(-float(cosines[left - start, right]), left, right) for left, right in pairs if left < right]
+        pairs = ((int(row) + start, int(second)) for row, second in np.argwhere(cosines >= threshold))
+        near += [(-float(cosines[first - start, second]), first, second) for first, second in pairs if first < second]
     # The nearest first. Rounded, because the last bits of a vector must not decide between two pairs.
-    for _, left, right in sorted((round(cosine, 5), left, right) for cosine, left, right in near):
-        one, two = groups.of(left), groups.of(right)
+    for _, first, second in sorted((round(cosine, 5), first, second) for cosine, first, second in near):
+        one, two = groups.of(first), groups.of(second)
         if one is not two and not any(differ(names[here], names[there]) for here in one for there in two):
-            groups.join(left, right)
+            groups.join(first, second)

@@ -97,19 +97,19 @@ def rank(
     The best `top_k` are kept, and at least three. Evidence that was dropped before (repetitions) comes last. Equal scores are
     ordered by cosine, then by position.
     """
-    filled = [
+    judged = [
         item.model_copy(update={"cosine": cosine, "llm_score": scores.get(item.id)})
         for item, cosine in zip(evidence, similarity, strict=True)
     ]
-    active = candidates(filled)
-    dropped = sorted((item for item in filled if not item.kept), key=lambda item: item.position)
+    active = candidates(judged)
+    repetitions = sorted((item for item in judged if not item.kept), key=lambda item: item.position)
     tenths = [None if item.llm_score is None else item.llm_score / _TOP_SCORE for item in active]
     combined = combine([item.cosine for item in active], tenths, _places(active, scores, settings.plan), settings)
     scored = [item.model_copy(update={"score": score}) for item, score in zip(active, combined, strict=True)]
     scored.sort(key=lambda item: (-item.score, -item.cosine, item.position))
     limit = max(settings.top_k, FLOOR)
     result = []
-    for place, item in enumerate((*scored, *dropped)):
+    for place, item in enumerate((*scored, *repetitions)):
         update: dict[str, object] = {"rank": place}
         if item.kept and place >= limit:
             update |= {"kept": False, "reason": f"rank {place + 1} is beyond the best {limit}"}

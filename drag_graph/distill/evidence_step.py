@@ -119,11 +119,11 @@ def mark_repeats(evidence: Sequence[Evidence], vectors: Vectors, number: int | N
     """
     canonical = [" ".join(tokens(canonical_text(item.text))) or canonical_text(item.text) for item in evidence]
     cosines = vectors @ vectors.T
-    kept: list[int] = []
+    distinct: list[int] = []
     marked: list[Evidence] = []
     for place, item in enumerate(evidence):
         reason = item.reason
-        for earlier in kept if not reason else ():
+        for earlier in distinct if not reason else ():
             other = evidence[earlier]
             if canonical[earlier] == canonical[place]:
                 reason = f"says the same as evidence {other.position}"
@@ -131,10 +131,10 @@ def mark_repeats(evidence: Sequence[Evidence], vectors: Vectors, number: int | N
                 reason = f"nearly repeats evidence {other.position} (cosine {cosines[earlier, place]:.2f})"
             if reason:
                 break
-        if not reason and len(kept) == number:
+        if not reason and len(distinct) == number:
             reason = f"more than the {number} asked for"
         if not reason:
-            kept.append(place)
+            distinct.append(place)
         marked.append(item.model_copy(update={"kept": False, "reason": reason}) if reason else item)
     return tuple(marked)
 

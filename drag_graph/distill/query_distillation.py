@@ -255,11 +255,11 @@ class _Asking:
 
     def note_left_out(self, evidence: Sequence[Evidence]) -> None:
         """Note the dropped evidence of people, whose triples are not requested."""
-        seen = {item.text for item in evidence if item.kept}
+        texts = {item.text for item in evidence if item.kept}
         for item in sorted(evidence, key=lambda item: item.position):
-            if item.text not in seen:
+            if item.text not in texts:
                 self.note(f'left out, with triples that rest only on it: "{item.text}" {item.reason}')
-                seen.add(item.text)
+                texts.add(item.text)
 
     def scores(self, reply: TeacherReply, ids: Sequence[Sequence[str]]) -> dict[str, float]:
         """Return the scores of a reply by id, in its order; `ids` are those of each statement of the request."""

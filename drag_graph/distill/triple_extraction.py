@@ -74,10 +74,10 @@ class Extraction:
 
 def batches(evidence: Sequence[Evidence], plan: Plan = "lean") -> tuple[tuple[Evidence, ...], ...]:
     """Return the kept evidence, best first, in one group per request of the plan."""
-    kept = tuple(sorted((item for item in evidence if item.kept), key=lambda item: item.rank))
+    usable = tuple(sorted((item for item in evidence if item.kept), key=lambda item: item.rank))
     if plan == "paper":
-        return tuple((item,) for item in kept)
-    return (kept,) if kept else ()
+        return tuple((item,) for item in usable)
+    return (usable,) if usable else ()
 
 
 def request(query: Query, batch: Sequence[Evidence], plan: Plan = "lean", *, blind: bool = False) -> TeacherRequest:
@@ -152,13 +152,13 @@ def from_patterns(
     `phrases` adds triples that only a parser finds. The call's hashes cover the evidence and the triples, so the same evidence
     results in the same call.
     """
-    kept = [item for batch in batches(evidence) for item in batch]
-    request_hash = sha256_of([item.text for item in kept])
+    usable = [item for batch in batches(evidence) for item in batch]
+    request_hash = sha256_of([item.text for item in usable])
     model = patterns_model(phrases)
     call_id = content_id(source.namespace, "call", source.id, "triples", model, request_hash)
     triples: list[RawTriple] = []
     discarded: list[str] = []
-    for item in kept:
+    for item in usable:
         for triple in _by_rules(item.text, phrases):
             problem = unusable(triple.subject, triple.predicate, triple.object)
             if problem:

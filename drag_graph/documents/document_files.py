@@ -54,12 +54,12 @@ def files_in(roots: Sequence[Path], own: Sequence[Path] = ()) -> Iterator[Source
     Hidden files, links that lead out of a folder, and drag-graph's `own` files are skipped. A folder that cannot be listed is
     yielded itself, with its `problem`.
     """
-    seen: set[Path] = {path.resolve() for path in own}
+    paths: set[Path] = {path.resolve() for path in own}
     for root in roots:
         files = _in_folder(root) if root.is_dir() else [SourceFile(root, _printable(root.name))]
         for file in files:
-            if file.path not in seen:
-                seen.add(file.path)
+            if file.path not in paths:
+                paths.add(file.path)
                 yield file
 
 

@@ -101,20 +101,20 @@ class DocumentReader:
 
     def passages_of(self, document: Document, text: str) -> Passages:
         """Return the chunks and passages of a text. A repeated passage is evidence only once."""
-        result, seen, created_at = Passages(), set[str](), datetime.now(UTC).isoformat(timespec="seconds")
+        result, texts, created_at = Passages(), set[str](), datetime.now(UTC).isoformat(timespec="seconds")
         own, position = {"source_id": document.id, "created_at": created_at}, 0
         for number, (span, spans) in enumerate(splitting.chunks(text, self._settings.chunk_size)):
-            whole = span.of(text)
-            id_ = chunk_id(document.namespace, document.id, number, whole)
+            chunk_text = span.of(text)
+            id_ = chunk_id(document.namespace, document.id, number, chunk_text)
             result.chunks.append(
-                Chunk(id=id_, source_id=document.id, position=number, start=span.start, end=span.end, text=whole)
+                Chunk(id=id_, source_id=document.id, position=number, start=span.start, end=span.end, text=chunk_text)
             )
             result.by_chunk.append([])
             for part in spans:
                 passage = part.of(text)
-                if passage in seen or not any(map(str.isalpha, passage)):
+                if passage in texts or not any(map(str.isalpha, passage)):
                     continue
-                seen.add(passage)
+                texts.add(passage)
                 place = {"position": position, "rank": position, "chunk_id": id_, "start": part.start, "end": part.end}
                 evidence_id = content_id(document.namespace, "evidence", document.id, passage)
                 result.by_chunk[-1].append(Evidence(id=evidence_id, text=passage, **own, **place))

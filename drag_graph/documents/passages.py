@@ -45,19 +45,19 @@ def chunks(text: str, size: int) -> list[tuple[TextSpan, list[TextSpan]]]:
     A sentence longer than a chunk is cut at white space if possible.
     """
     result: list[tuple[TextSpan, list[TextSpan]]] = []
-    held: list[list[TextSpan]] = []
+    current: list[list[TextSpan]] = []
     """The sentences of the current chunk, by paragraph."""
     for paragraph in paragraphs(text):
         fresh = True
         for sentence in sentences(text, paragraph, min(size, LONGEST_SENTENCE)):
-            if held and sentence.end - held[0][0].start > size:
-                result.append(_chunk(held))
-                held, fresh = [], True
+            if current and sentence.end - current[0][0].start > size:
+                result.append(_chunk(current))
+                current, fresh = [], True
             if fresh:
-                held.append([])
+                current.append([])
                 fresh = False
-            held[-1].append(sentence)
-    return [*result, _chunk(held)] if held else result
+            current[-1].append(sentence)
+    return [*result, _chunk(current)] if current else result
 
 
 def paragraphs(text: str) -> list[TextSpan]:
@@ -116,22 +116,22 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[TextSpan]
             yield piece
 
 
-def _chunk(held: Sequence[Sequence[TextSpan]]) -> tuple[TextSpan, list[TextSpan]]:
-    passages = [passage for sentences_ in held for passage in _joined(sentences_)]
-    return TextSpan(held[0][0].start, held[-1][-1].end), passages
+def _chunk(paragraphs_: Sequence[Sequence[TextSpan]]) -> tuple[TextSpan, list[TextSpan]]:
+    passages = [passage for sentences_ in paragraphs_ for passage in _joined(sentences_)]
+    return TextSpan(paragraphs_[0][0].start, paragraphs_[-1][-1].end), passages
 
 
-def _joined(held: Sequence[TextSpan]) -> Iterator[TextSpan]:
+def _joined(sentences_: Sequence[TextSpan]) -> Iterator[TextSpan]:
     """Yield the sentences of a paragraph; short ones are joined with the next."""
     start = -1
-    for sentence in held:
+    for sentence in sentences_:
         start = sentence.start if start < 0 else start
-        if sentence.end - start >= SHORTEST_PASSAGE or sentence is held[-1]:
+        if sentence.end - start >= SHORTEST_PASSAGE or sentence is sentences_[-1]:
             yield TextSpan(start, sentence.end)
             start = -1
 
 
 def _stripped(text: str, start: int, end: int) -> TextSpan | None:
     part = text[start:end]
-    left = len(part) - len(part.lstrip())
-    return TextSpan(start + left, start + len(part.rstrip())) if left < len(part) else None
+    offset = len(part) - len(part.lstrip())
+    return TextSpan(start + offset, start + len(part.rstrip())) if offset < len(part) else None

@@ -95,11 +95,11 @@ def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) 
     kind is `evidence_only` without any claim, `multigraph` where pruning leaves nothing (then there are no edges), else
     `simple`. An edge's rank is its place by (best rank of its triples, confidence descending, id).
     """
-    given = list(claims)
-    if not given:
+    all_claims = list(claims)
+    if not all_claims:
         return [], "evidence_only"
     pairs: dict[tuple[str, str], list[Claim]] = defaultdict(list)
-    for claim in given:
+    for claim in all_claims:
         if claim.confidence >= aggregation.threshold - TOLERANCE:
             pairs[claim.subject_id, claim.object_id].append(claim)
     edges: list[SimpleEdge] = []
@@ -125,11 +125,11 @@ def with_statements(subgraph: Subgraph) -> Subgraph:
     """Return a stored subgraph whose aggregation has the statements of edges that differ from their joined triples."""
     if subgraph.aggregation is None:
         return subgraph
-    given = {edge.id: edge.statement for edge in subgraph.edges} | subgraph.aggregation.statements
+    statements = {edge.id: edge.statement for edge in subgraph.edges} | subgraph.aggregation.statements
     plain = subgraph.aggregation.model_copy(update={"statements": {}})
     joined = {edge.id: edge.statement for edge in aggregate(subgraph, plain)[0]}
-    others = {id_: text.strip() for id_, text in given.items() if joined.get(id_, text.strip()) != text.strip()}
-    return subgraph.model_copy(update={"aggregation": plain.model_copy(update={"statements": others})})
+    replaced = {id_: text.strip() for id_, text in statements.items() if joined.get(id_, text.strip()) != text.strip()}
+    return subgraph.model_copy(update={"aggregation": plain.model_copy(update={"statements": replaced})})
 
 
 def edge_ids(triple: Triple, strategy: Strategy) -> tuple[str, ...]:

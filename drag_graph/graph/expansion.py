@@ -55,13 +55,13 @@ def assemble_expansion(
     subgraphs: Iterable[Subgraph], ways: Mapping[str, Sequence[tuple[int, str]]], seeds: Sequence[Seed]
 ) -> Expansion:
     """Return the expansion from subgraphs with at least the reached parts; `ways` are (hop, seed) by edge id."""
-    whole = {seed.id for seed in seeds if seed.kind == "query"}
+    query_ids = {seed.id for seed in seeds if seed.kind == "query"}
     evidence_seeds = {seed.id for seed in seeds if seed.kind == "evidence"}
     parts: list[Subgraph] = []
     reached: dict[Reached, None] = {}
     for graph in subgraphs:
         lines: list[Reached] = []
-        if graph.source_id in whole:
+        if graph.source_id in query_ids:
             lines += [Reached("evidence", item.id, 0, graph.source_id) for item in graph.kept_evidence]
             if graph.graph == "multigraph":
                 lines += [

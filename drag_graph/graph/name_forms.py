@@ -202,12 +202,12 @@ def _spells(letters: str, words: list[str]) -> bool:
     if not letters or letters[0] != words[0][0]:
         return False
     # The first word takes its first letter and any number of letters that follow in it.
-    rest, inside = letters[1:], words[0][1:]
-    if _spells(rest, words[1:]):
+    remaining, inside = letters[1:], words[0][1:]
+    if _spells(remaining, words[1:]):
         return True
-    while rest and rest[0] in inside:
-        inside = inside[inside.index(rest[0]) + 1 :]
-        rest = rest[1:]
-        if _spells(rest, words[1:]):
+    while remaining and remaining[0] in inside:
+        inside = inside[inside.index(remaining[0]) + 1 :]
+        remaining = remaining[1:]
+        if _spells(remaining, words[1:]):
             return True
     return False

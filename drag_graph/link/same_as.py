@@ -81,8 +81,8 @@ def clusters(entities: Mapping[str, int], joined: Iterable[tuple[str, str]]) -> 
             id_ = parent[id_]
         return id_
 
-    for left, right in joined:
-        one, two = (find(end) for end in (left, right))
+    for first, second in joined:
+        one, two = (find(end) for end in (first, second))
         # The concept with most entities wins, so the root does not depend on the order of the pairs.
         winner, loser = sorted((one, two), key=lambda id_: (-entities[id_], id_))
         parent[loser] = winner

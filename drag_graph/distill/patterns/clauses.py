@@ -51,8 +51,8 @@ def expletive(group: list[Token], rest: list[Token]) -> bool:
 
 def unmarked(tokens: list[Token]) -> list[Token]:
     """Return a predicate without punctuation."""
-    kept = [token for token in tokens if token.tag not in {",", ";", ":"}]
-    return lowered(kept)
+    words = [token for token in tokens if token.tag not in {",", ";", ":"}]
+    return lowered(words)
 
 
 def lowered(tokens: list[Token]) -> list[Token]:

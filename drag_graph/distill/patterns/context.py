@@ -84,12 +84,12 @@ class Context:
 
     def finite_behind(self, index: int) -> Token | None:
         """Return the nearest finite verb to the left within the clause."""
-        found = None
+        nearest = None
         for place in range(index - 1, -1, -1):
             tag = self.tokens[place].tag
-            if found is None and (tag in FINITE or tag == "B"):
-                found = self.tokens[place]
+            if nearest is None and (tag in FINITE or tag == "B"):
+                nearest = self.tokens[place]
             if tag in {"S", "R", ";", ":"}:
                 # Beyond a comma, a verb behind "when" belongs to the other clause.
-                return found if tag != "S" or place else None
-        return found
+                return nearest if tag != "S" or place else None
+        return nearest

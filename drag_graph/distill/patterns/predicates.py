@@ -71,21 +71,21 @@ def _object(group: list[Token], body: list[Token], *, following: str | None, rul
     if more and (_adjectival(body) or (bare and rule == "copula")):
         return [], group + body
     cut = _reduced(body) if more else len(body)
-    verb, kept = body[cut:], body[:cut]
-    found: list[Piece] = []
+    verb, head = body[cut:], body[:cut]
+    results: list[Piece] = []
     if following == "to" and verbs and verbs[-1].low.startswith(_CAUSING):
         # "Heat causes water to evaporate" does not say that heat causes water.
-        return [], group + kept
-    place = next((i for i, token in enumerate(kept) if token.low == "of" and i), 0)
-    listed = any(token.tag in {",", "C"} for token in kept[:place])
-    if rule == "copula" and 0 < place <= MAX_HEAD and not listed and trim(kept[place + 1 :]):
-        found = _spread(group + kept[: place + 1], kept[place + 1 :], "copula_of")
+        return [], group + head
+    place = next((i for i, token in enumerate(head) if token.low == "of" and i), 0)
+    listed = any(token.tag in {",", "C"} for token in head[:place])
+    if rule == "copula" and 0 < place <= MAX_HEAD and not listed and trim(head[place + 1 :]):
+        results = _spread(group + head[: place + 1], head[place + 1 :], "copula_of")
     else:
-        found = _spread(group, kept, rule)
-    prefix = group + kept
+        results = _spread(group, head, rule)
+    prefix = group + head
     if verb:
         prefix = (group if rule == "copula" else prefix) + verb
-    return found, prefix
+    return results, prefix
 
 
 def _marker(parts: list[Segment]) -> str | None:
@@ -101,12 +101,12 @@ def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C9
         parts: segments of kind object, preposition, infinitive and gerund, in order.
     """
     rule = _group_rule(group)
-    found: list[Piece] = []
+    results: list[Piece] = []
     prefix = group
     parts = [part for part in parts if part.body or part.marker]
     start = 0
     if parts and parts[0].kind == "object":
-        found, prefix = _object(group, parts[0].body, following=_marker(parts), rule=rule)
+        results, prefix = _object(group, parts[0].body, following=_marker(parts), rule=rule)
         start = 1
     for index in range(start, len(parts)):
         part = parts[index]
@@ -120,22 +120,22 @@ def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C9
         if not trim(body):
             # "to survive": the verb itself is the object.
             if part.kind == "preposition" or not part.marker[1:]:
-                if found and index == len(parts) - 1:
+                if results and index == len(parts) - 1:
                     # "to put on": a preposition without an object belongs to the verb.
-                    found[-1].thing = found[-1].thing + [Token(t.text, t.low, tag="n") for t in part.marker]
+                    results[-1].thing = results[-1].thing + [Token(t.text, t.low, tag="n") for t in part.marker]
                 continue
             cut = len(part.marker) - 1
             predicate, body = predicate[:-cut], part.marker[-cut:]
         name = _phrase_rule(rule, part, first=index == 0)
         cut = _reduced(body) if rule == "copula" and index + 1 < len(parts) else len(body)
-        found += _spread(predicate, body[:cut], name)
+        results += _spread(predicate, body[:cut], name)
         if cut < len(body):
             prefix = group + body[cut:]
         if part.kind in {"infinitive", "gerund"}:
             prefix = predicate + body
-    if not found:
-        found = _intransitive(group)
-    return found[:MAX_PIECES]
+    if not results:
+        results = _intransitive(group)
+    return results[:MAX_PIECES]
 
 
 def _phrase_rule(rule: str, part: Segment, *, first: bool) -> str:

@@ -77,7 +77,7 @@ class SentenceReader:
     previous: list[Token] | None = None
     subject: list[Token] | None = None
     triples: list[ExtractedTriple] = field(default_factory=list)
-    seen: set[tuple[str, str, str]] = field(default_factory=set)
+    keys: set[tuple[str, str, str]] = field(default_factory=set)
 
     def read(self, tokens: list[Token]) -> list[ExtractedTriple]:
         """Return the triples of one sentence; a question has none."""
@@ -95,13 +95,13 @@ class SentenceReader:
         parts = [join(trim(subject)), join(unmarked(predicate)), join(lowered(trim(thing)))]
         folded = (parts[0].casefold(), parts[1].casefold(), parts[2].casefold())
         worded = all(any(letter.isalnum() for letter in part) for part in parts)
-        if not worded or folded[0] == folded[2] or folded in self.seen:
+        if not worded or folded[0] == folded[2] or folded in self.keys:
             return
         if len(self.triples) >= MAX_TRIPLES:
             return
         if folded[2] in w.PRONOUNS or folded[0] in w.PRONOUNS | w.STANDALONE:
             rule = "pronoun"
-        self.seen.add(folded)
+        self.keys.add(folded)
         self.triples.append(ExtractedTriple(parts[0], parts[1], parts[2], confidence(rule), rule))
 
     def clause(self, tokens: list[Token], subject: list[Token] | None = None, depth: int = 0, rule: str = "") -> None:  # noqa: C901  one branch a construction
@@ -122,9 +122,9 @@ class SentenceReader:
         end = group_end(tokens, place)
         group, rest = tokens[place:end], tokens[end:]
         own = tokens[:place]
-        kept = next((i for i in range(len(own), 0, -1) if own[i - 1].tag not in {"A", "N"}), 0)
-        if kept < len(own) and (not kept or own[kept - 1].tag not in {"E", "F", "B"}):
-            group, own = own[kept:] + group, own[:kept]
+        end_of_own = next((i for i in range(len(own), 0, -1) if own[i - 1].tag not in {"A", "N"}), 0)
+        if end_of_own < len(own) and (not end_of_own or own[end_of_own - 1].tag not in {"E", "F", "B"}):
+            group, own = own[end_of_own:] + group, own[:end_of_own]
         if not own and group[0].low == "there":
             return
         if [token.low for token in own] == ["it"] and expletive(group, rest):
@@ -154,21 +154,21 @@ class SentenceReader:
             own = [part for part in parts if part.kind not in FREE]
             if any(part.kind in HANGING for part in own) or has_reduced(own):
                 # "not a place that has water" must not become "has water".
-                whole = [token for part in own for token in part.marker + part.body]
+                words = [token for part in own for token in part.marker + part.body]
                 for subject in subjects:
-                    self.emit(subject, group, whole, rule or "copula")
+                    self.emit(subject, group, words, rule or "copula")
                 parts = [part for part in parts if part.kind in FREE]
         condition = next((i for i, part in enumerate(parts) if part.kind == "condition"), -1)
         simple = [part for part in parts if part.kind not in HANGING]
         for subject in subjects:
-            shown, extra = possessed(subject) if copula(group) else (subject, [])
+            owner, extra = possessed(subject) if copula(group) else (subject, [])
             if condition >= 0 and parts[condition].marker[0].low not in w.ASSERTING:
                 head = [t for part in parts[:condition] for t in part.marker + part.body]
-                self._condition(shown, extra + group, head, parts[condition])
+                self._condition(owner, extra + group, head, parts[condition])
                 continue
             for piece in pieces(group, simple):
                 name = rule_name(piece.rule, rule, extra)
-                self.emit(shown, extra + piece.predicate, piece.thing, name)
+                self.emit(owner, extra + piece.predicate, piece.thing, name)
         for index, part in enumerate(parts):
             if part.kind in HANGING:
                 self._hanging(part, parts[:index], subjects, group, depth)
@@ -246,10 +246,10 @@ class SentenceReader:
         if not own:
             return [default] if default else []
         if len(own) == 1 and own[0].low in w.RESOLVABLE:
-            known = default or self.subject or self.previous
+            referent = default or self.subject or self.previous
             # A subject with a relative clause may be what this very clause is part of.
-            clear = known is not None and all(token.tag != "R" for token in known)
-            return [known] if known and (clear or known is default) else [own]
+            clear = referent is not None and all(token.tag != "R" for token in referent)
+            return [referent] if referent and (clear or referent is default) else [own]
         if own[0].low in w.POSSESSIVES and len(own) > 1 and (self.subject or self.previous):
             owner = self.subject or self.previous or []
             own = [*owner, word("'s", "n"), *own[1:]]
@@ -317,11 +317,11 @@ def extract(passage: str) -> list[ExtractedTriple]:
     without a statement (empty, a list, a question, noise) gives an empty list. Time grows
     linearly with the text, of which the first text.MAX_CHARACTERS characters are read.
     """
-    found: list[ExtractedTriple] = []
+    triples: list[ExtractedTriple] = []
     previous: list[Token] | None = None
     for tokens in sentences(passage):
         reader = SentenceReader(previous)
-        found += reader.read(tokens)
+        triples += reader.read(tokens)
         if reader.subject and not all(token.tag == "O" for token in reader.subject):
             previous = reader.subject
-    return found
+    return triples

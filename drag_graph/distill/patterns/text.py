@@ -74,8 +74,8 @@ def _ends_sentence(tokens: list[Token], index: int) -> bool:
     if before is not None and token.glued:
         initial = len(before.text) == 1 and before.text.isalpha() and before.text.isupper()
         numbered = before.low in {"no", "op"} and following.text[:1].isdigit()
-        known = before.low in ABBREVIATIONS
-        if numbered or ("." in before.text and not known) or (initial and before.low != "i"):
+        abbreviated = before.low in ABBREVIATIONS
+        if numbered or ("." in before.text and not abbreviated) or (initial and before.low != "i"):
             return False
         if before.low in ABBREVIATIONS:
             # "in the U.S. The": a capital function word starts a sentence.
@@ -106,7 +106,7 @@ def sentences(passage: str) -> list[list[Token]]:
             control characters are blanks.
     """
     text = _CONTROL.sub(" ", _TAG.sub(" ", passage[:MAX_CHARACTERS]))
-    found: list[list[Token]] = []
+    result: list[list[Token]] = []
     for block in _BREAK.split(text):
         current: list[Token] = []
         tokens = tokenise(block)
@@ -123,10 +123,10 @@ def sentences(passage: str) -> list[list[Token]]:
                 current.append(token)
             elif token.glued and current and "." in current[-1].text:
                 current[-1] = Token(current[-1].text + ".", current[-1].low, current[-1].glued)
-            found.append(current)
+            result.append(current)
             current = []
-        found.append(current)
-    return [piece for tokens in found for piece in _pieces(tokens)]
+        result.append(current)
+    return [piece for tokens in result for piece in _pieces(tokens)]
 
 
 def join(tokens: list[Token]) -> str:
@@ -136,8 +136,8 @@ def join(tokens: list[Token]) -> str:
     for token in tokens:
         bare = token.low in {",", ";", ":", ".", ")", "'s", "n't", "%"}
         joined = token.glued and (not token.text[:1].isalnum() or not previous[-1:].isalnum())
-        opened = previous in {"(", "["}
-        if words and not (bare or joined or opened):
+        after_bracket = previous in {"(", "["}
+        if words and not (bare or joined or after_bracket):
             words.append(" ")
         words.append(token.text)
         previous = token.text

@@ -16,20 +16,20 @@ class VerbTagger(Context):
         verb = self.verbs[index]
         if verb is None:
             return "n"
-        place, left = self.left_of(index)
+        place, left_tag = self.left_of(index)
         low = self.tokens[place].low if place >= 0 else ""
         kinds = verb.inflections
-        if left in {"T", "M"} or (left == "X" and low in DO_FORMS):
+        if left_tag in {"T", "M"} or (left_tag == "X" and low in DO_FORMS):
             return "B"
-        if left == "D":
+        if left_tag == "D":
             return "J" if PARTICIPLE in kinds and verb.pure else self._noun(index)
         if GERUND in kinds:
             return "G"
-        if left in {"R", "O"}:
+        if left_tag in {"R", "O"}:
             return "F" if kinds & {BASE, THIRD, PAST} else "E"
-        if left == "C":
+        if left_tag == "C":
             return self._after_conjunction(index, place, verb)
-        return self._after_nominal(index, place, left, verb)
+        return self._after_nominal(index, place, left_tag, verb)
 
     def _noun(self, index: int) -> str:
         return "J" if adjective(self.tokens[index].low) else "n"
@@ -81,5 +81,5 @@ class VerbTagger(Context):
             return self._noun(index)
         joined = any(token.tag == "C" for token in self.tokens[:place])
         agrees = plural(previous) or previous.tag == "O" or joined or (verb.pure and not self.ahead[index + 1])
-        found = (THIRD in kinds and not plural(previous)) or (BASE in kinds and agrees)
-        return "F" if found else self._noun(index)
+        is_verb = (THIRD in kinds and not plural(previous)) or (BASE in kinds and agrees)
+        return "F" if is_verb else self._noun(index)

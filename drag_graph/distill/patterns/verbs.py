@@ -70,9 +70,9 @@ def forms(word: str) -> Forms | None:
     Args:
         word: one lower-case word.
     """
-    known = _table().get(word)
-    if known is not None:
-        return known
+    listed = _table().get(word)
+    if listed is not None:
+        return listed
     if len(word) > 4 and word.endswith("ed") and word not in NOT_PAST:
         return Forms(frozenset({PAST, PARTICIPLE}), pure=True)
     if len(word) > 5 and word.endswith("ing") and word not in NOT_GERUND:
