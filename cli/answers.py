@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from . import options, progress, render_answers, render_audit
-from .output import STANDARD, Force, exit_with, report_of, stdout_to
+from .output import STANDARD, Force, exit_with, refuse, report_of, stdout_to
 
 if TYPE_CHECKING:
     from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
@@ -17,9 +17,9 @@ AnswerFile = Annotated[
     typer.Option("--output", "-o", help="With --no-keep: write the answer and its audit to a new file.", show_default=False),
 ]
 NoKeep = Annotated[bool, typer.Option("--no-keep", help="Do not store the answer. Works with read-only access to the store.")]
+DISTILL_MISSING = ("--distill-missing", "--distil-missing")
 DistillMissing = Annotated[
-    bool,
-    typer.Option("--distill-missing", help="Ask the teacher first if nothing relevant is stored.", rich_help_panel="Teacher"),
+    bool, typer.Option(*DISTILL_MISSING, help="Ask the teacher first if nothing relevant is stored.", rich_help_panel="Teacher")
 ]
 TEACHER = ("teacher", "teacher_base_url", "extractor", "budget_usd", "ledger")
 """Flags for --distill-missing; the other settings of distillation can be set in drag-graph.toml."""
@@ -57,7 +57,15 @@ def ask(
       drag-graph ask --file questions.jsonl --mode graph --json
       drag-graph ask "Why is the sea salty?" --distill-missing --teacher ollama/llama3.2
     """
-    _check(text, file, query_id, option, output=output, no_keep=no_keep, explain=explain)
+    refuse(
+        "ask",
+        {
+            "Pass exactly one of TEXT, --file and --query-id.": sum(one is not None for one in (text, file, query_id)) != 1,
+            "--option requires a question given as TEXT.": bool(option) and text is None,
+            "--explain works for one question only.": explain and file is not None,
+            "-o requires --no-keep, because a kept answer is in the store.": output is not None and not no_keep,
+        },
+    )
     asking: dict[str, Any] = {"keep": not no_keep, "distill_missing": distill_missing, "local": local}
     with stdout_to(output, graph.settings, force=force):
         given: GivenAnswer | GivenAnswers
@@ -84,30 +92,6 @@ def _end(given: "GivenAnswer | GivenAnswers", flags: dict[str, Any], *, explain:
     if not printed:
         render_answers.answer(given, options.repeated(flags, "store", "namespace"), as_json=as_json, explain=explain)
     raise typer.Exit(0 if given.text.strip() and not given.not_distilled else 1)
-
-
-def _check(
-    text: str | None,
-    file: Path | None,
-    query_id: str | None,
-    option: list[str] | None,
-    *,
-    output: Path | None,
-    no_keep: bool,
-    explain: bool,
-) -> None:
-    """Raise ConfigurationError for flags that do not belong together."""
-    from drag_graph.errors import ConfigurationError
-
-    if sum(source is not None for source in (text, file, query_id)) != 1:
-        raise ConfigurationError("Pass exactly one of TEXT, --file and --query-id.", hint="See `drag-graph ask --help`.")
-    if option and text is None:
-        raise ConfigurationError("--option requires a question given as TEXT.", hint="See `drag-graph ask --help`.")
-    if explain and file is not None:
-        raise ConfigurationError("--explain works for one question only.", hint="Ask it as TEXT or with --query-id.")
-    if output is not None and not no_keep:
-        hint = "Add --no-keep, or leave out -o and trace the stored answer with `drag-graph audit ID`."
-        raise ConfigurationError("-o requires --no-keep, because a kept answer is in the store.", hint=hint)
 
 
 @options.with_settings(*options.STORE)
@@ -167,13 +151,10 @@ def show(
       drag-graph show
       drag-graph show 9b1c --format html -o graph.html
     """
-    from drag_graph.errors import ConfigurationError
-
     if query_id is not None:
         render_answers.subgraph(graph.show(query_id), "json" if json else format)
         return 0
-    if format in ("text", "html"):
-        raise ConfigurationError(f"--format {format} requires a QUERY_ID.", hint="Use table or json for the list.")
+    refuse("show", {f"--format {format} requires a QUERY_ID.": format in ("text", "html")})
     listed = graph.show(limit=limit, offset=offset)
     render_answers.listing(listed, as_json=json or format == "json")
     for error in listed.errors:

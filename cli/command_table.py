@@ -1,6 +1,5 @@
 """The commands that `drag-graph --help` lists. The module of a command is imported when the command is used."""
 
-from collections.abc import Iterator
 from importlib import import_module
 from inspect import cleandoc
 from keyword import iskeyword
@@ -44,8 +43,6 @@ PANELS = {
 """By panel: each command with its summary, the first paragraph of its help."""
 MODULES = {"ask": "answers", "audit": "answers", "show": "answers", "eval": "evaluate", "import": "importing"}
 """Modules that are not named after their command."""
-OLD_FLAGS = {"--distil-missing": "--distill-missing", "--level": "--privacy"}
-"""Flags that were renamed, with their new names. The old names work until the next release."""
 WIDEST_HELP = 100
 """Maximum width of a help text in columns; it is narrower on a narrow terminal."""
 SUMMARIES = {name: summary for commands in PANELS.values() for name, summary in commands.items()}
@@ -65,9 +62,7 @@ class CommandTable(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the real command and the remaining arguments."""
         name, _, remaining = super().resolve_command(ctx, args)
-        command = name and load_command(name)
-        flags = set(_flags(command)) if command else set()
-        return name, command, [_renamed(argument, flags) for argument in remaining]
+        return name, name and load_command(name), remaining
 
 
 def load_command(name: str) -> Any:
@@ -111,17 +106,3 @@ def _format_options(command: Any, context: Any, formatter: Any) -> None:
     for panel, rows in panels.items():
         with formatter.section(panel):
             formatter.write_dl(rows, col_max=formatter.width // 3)
-
-
-def _flags(command: Any) -> Iterator[str]:
-    """Yield the flags of a command and its subcommands."""
-    for parameter in command.params:
-        yield from parameter.opts
-    for subcommand in getattr(command, "commands", {}).values():
-        yield from _flags(subcommand)
-
-
-def _renamed(argument: str, flags: set[str]) -> str:
-    """Return an argument with the new name of a flag that the command does not have under its old name."""
-    flag, equals, value = argument.partition("=")
-    return argument if flag in flags else f"{OLD_FLAGS.get(flag, flag)}{equals}{value}"

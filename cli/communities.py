@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import options, progress, render
-from .output import exit_with, report_of
+from .output import exit_with, refuse, report_of
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -41,11 +41,8 @@ def communities(
       drag-graph communities --show --format html -o communities.html
       drag-graph communities --find "What is sold by pharmacies?"
     """
-    from drag_graph.errors import ConfigurationError
-
     form = "json" if json else form
-    if show + bool(find.strip()) + dry_run > 1:
-        raise ConfigurationError("Pass only one of --show, --find and --dry-run.", hint="See `drag-graph communities --help`.")
+    refuse("communities", {"Pass only one of --show, --find and --dry-run.": show + bool(find.strip()) + dry_run > 1})
     if find.strip():
         _print_matches(graph.find_communities(find, limit=limit), form)
     elif dry_run:
@@ -77,8 +74,6 @@ def _print(graph: "DragGraph", limit: int, form: str, report: "CommunityReport |
 
 
 def _print_table(stored: "Communities", limit: int) -> None:
-    from drag_graph.communities.summaries import cut
-
     rows = (
         (
             item.id[: render.SHORT],
@@ -86,7 +81,7 @@ def _print_table(stored: "Communities", limit: int) -> None:
             item.things,
             item.edges,
             item.sources,
-            cut(item.summary, FIRST_WORDS) if item.summary else "(not summarised yet)",
+            render.shorten(item.summary, FIRST_WORDS) if item.summary else "(not summarised yet)",
         )
         for item in stored.communities[:limit]
     )

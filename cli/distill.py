@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options, progress, render, render_runs
-from .output import exit_with, report_of
+from .output import exit_with, refuse, report_of
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -60,14 +60,12 @@ def distill(
 
 def _questions(file: Path | None, query: str | None, choices: list[str], settings: "Settings") -> "Questions":
     from drag_graph.app.questions import one_question
-    from drag_graph.errors import ConfigurationError
 
-    if (file is None) == (query is None):
-        raise ConfigurationError(
-            "Pass either a FILE of questions or one question with -q.", hint="See `drag-graph distill --help`."
-        )
-    if file is None:
-        return [one_question(query or "", choices, settings)]
-    if choices:
-        raise ConfigurationError("--option requires a question given with -q.", hint="See `drag-graph distill --help`.")
-    return file
+    refuse(
+        "distill",
+        {
+            "Pass either a FILE of questions or one question with -q.": (file is None) == (query is None),
+            "--option requires a question given with -q.": bool(choices) and query is None,
+        },
+    )
+    return file or [one_question(query or "", choices, settings)]

@@ -145,20 +145,24 @@ def calibrate(
     if json:
         render.document(calibration.to_dict())
     else:
-        render.write(_table(calibration))
+        _print(calibration)
     raise typer.Exit(calibration.exit_code)
 
 
-def _table(calibration: "Calibration") -> str:
+def _print(calibration: "Calibration") -> None:
     points, chosen = calibration.points, calibration.chosen
     step = max(1, len(points) // ROWS)
-    rows = sorted({*points[::step], points[-1], chosen}, key=lambda point: point.cloud_rate)
-    lines = [f"{calibration.n} questions", "", "agreement  ask the cloud  wrong local answers (95 %)  local"]
-    lines += [
-        f"{'>' if point == chosen else ' '} {point.threshold:7.4f}  {100 * point.cloud_rate:11.1f} %  "
-        f"{100 * point.wrong_rate:8.1f} % ({100 * point.low:.1f} to {100 * point.high:.1f})  {point.local:5d}"
-        for point in rows
+    rows = [
+        (
+            ">" if point == chosen else "",
+            f"{point.threshold:.4f}",
+            f"{100 * point.cloud_rate:.1f} %",
+            f"{100 * point.wrong_rate:.1f} % ({100 * point.low:.1f} to {100 * point.high:.1f})",
+            point.local,
+        )
+        for point in sorted({*points[::step], points[-1], chosen}, key=lambda point: point.cloud_rate)
     ]
+    columns = ("", "agreement", "ask the cloud", "wrong (95 %)", "local")
+    render.table(columns, rows, title=f"{calibration.n} questions")
     setting = f"agreement = {chosen.threshold:.6f}  # in drag-graph.toml"
-    unmet = "No threshold meets this target: with every one of them, all questions ask the cloud."
-    return "\n".join([*lines, "", setting if chosen.local else unmet])
+    render.write(setting if chosen.local else "No threshold meets this target. All questions would go to the cloud.")

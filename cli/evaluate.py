@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from drag_graph.app.evaluation_group import EvaluationResult
     from drag_graph.settings import Settings
 
-PANEL = "Evaluation"
-
 
 class TaskGroup(TyperGroup):
     """A group whose default command is `run`: `eval TASK` means `eval run TASK`."""
@@ -31,30 +29,16 @@ class TaskGroup(TyperGroup):
 
 app = typer.Typer(cls=TaskGroup, no_args_is_help=True, help="Measure what the evidence does for a student.")
 
-Data = Annotated[
-    Path | None,
-    typer.Option("--data", help="Folder with TASK.jsonl, instead of the Hugging Face hub.", rich_help_panel=PANEL),
-]
-Evidence = Annotated[
-    str, typer.Option("--evidence", help="Key of a row's own evidence, instead of a --teacher.", rich_help_panel=PANEL)
-]
+Data = Annotated[Path | None, typer.Option("--data", help="Folder with TASK.jsonl, instead of the Hugging Face hub.")]
+Evidence = Annotated[str, typer.Option("--evidence", help="Key of a row's own evidence, instead of a --teacher.")]
 Modes = Annotated[
     str,
-    typer.Option(
-        "--modes",
-        help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine, teacher.",
-        rich_help_panel=PANEL,
-    ),
+    typer.Option("--modes", help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine, teacher."),
 ]
-Documents = Annotated[
-    Path | None, typer.Option("--documents", help="File or folder for bm25 and cosine.", rich_help_panel=PANEL)
-]
-Split = Annotated[
-    Literal["all", "development", "test"],
-    typer.Option("--split", help="Which half of the items to use.", rich_help_panel=PANEL),
-]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of items.", rich_help_panel=PANEL)]
-Folder = Annotated[Path | None, typer.Option("--folder", help="Folder for the outcome.", rich_help_panel=PANEL)]
+Documents = Annotated[Path | None, typer.Option("--documents", help="File or folder for bm25 and cosine.")]
+Split = Annotated[Literal["all", "development", "test"], typer.Option("--split", help="Which half of the items to use.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of items.")]
+Folder = Annotated[Path | None, typer.Option("--folder", help="Folder for the outcome.")]
 Outcome = Annotated[Path, typer.Argument(help="Folder of an outcome.", show_default=False)]
 
 

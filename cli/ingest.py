@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options, progress, render
-from .output import STANDARD, exit_with, report_of
+from .output import STANDARD, exit_with, refuse, report_of
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -56,14 +56,16 @@ def ingest(
 
 def _sources(paths: list[Path], name: str | None) -> dict[str, Any]:
     """Return the documents as arguments of the application."""
-    from drag_graph.errors import ConfigurationError
-
-    if paths != [STANDARD]:
-        if name is not None:
-            raise ConfigurationError("--name requires - as the only PATH.", hint="drag-graph ingest - --name NAME")
+    is_text = paths == [STANDARD]
+    refuse(
+        "ingest",
+        {
+            "--name requires - as the only PATH.": name is not None and not is_text,
+            "A document from standard input requires a name: drag-graph ingest - --name NAME.": is_text and not name,
+        },
+    )
+    if not is_text:
         return {"paths": paths}
-    if not name:
-        raise ConfigurationError("A document from standard input requires a name.", hint="drag-graph ingest - --name NAME")
     return {"text": sys.stdin.buffer.read().decode("utf-8", "replace"), "name": name}
 
 
@@ -73,9 +75,6 @@ def _print_estimate(document: dict[str, Any], *, as_json: bool) -> None:
         render.document(document)
         return
     _table(document["documents"], ("chunks", "evidence"))
-    for item in document["documents"]:
-        if item["error"]:
-            typer.echo(f"{item['name']} {item['status']}: {item['error']}", err=True)
     render.estimate({**document["totals"], **document}, as_json=False)
 
 
@@ -87,9 +86,6 @@ def _print(report: "IngestReport", *, as_json: bool) -> None:
         return
     _table(document["documents"], ("chunks", "evidence", "triples"))
     totals = document["totals"]
-    for item in report.documents:
-        if item.error:
-            typer.echo(f"{item.name} {item.status}: {item.error}", err=True)
     notes = [f"{item.name}: {note}" for item in report.documents for note in item.usage.notes]
     for note in notes[:SHOWN_NOTES]:
         typer.echo(note, err=True)
@@ -114,3 +110,6 @@ def _table(documents: Sequence[Mapping[str, Any]], counts: tuple[str, ...]) -> N
             for item in documents
         )
         render.table(("document", "name", "status", *counts), rows, wrapped="name")
+    for item in documents:
+        if item["error"]:
+            typer.echo(f"{item['name']} {item['status']}: {item['error']}", err=True)

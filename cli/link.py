@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options, render
+from .output import refuse
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -33,12 +34,10 @@ def link(
       drag-graph link --show infarction
       drag-graph link --undo 3f2a
     """
-    from drag_graph.errors import ConfigurationError
-
-    if sum(map(bool, (show, undo, redo))) > 1 or (text and not show) or any(id_ and not id_.strip() for id_ in (undo, redo)):
-        raise ConfigurationError(
-            "Pass only one of --show [TEXT], --undo ID and --redo ID.", hint="See `drag-graph link --help`."
-        )
+    several = (
+        sum(map(bool, (show, undo, redo))) > 1 or (text and not show) or any(id_ and not id_.strip() for id_ in (undo, redo))
+    )
+    refuse("link", {"Pass only one of --show [TEXT], --undo ID and --redo ID.": bool(several)})
     if show:
         _print_merges(graph.merges(text, limit=limit), as_json=json)
     elif undo:

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from pathlib import Path
@@ -67,6 +67,15 @@ def _print_to_stderr(message: str, hint: str) -> None:
     typer.echo(f"Error: {with_flags(message)}", err=True)
     if hint:
         typer.echo(f"Hint: {with_flags(hint)}", err=True)
+
+
+def refuse(command: str, problems: Mapping[str, bool]) -> None:
+    """Raise ConfigurationError with the first message whose condition holds."""
+    from drag_graph.errors import ConfigurationError
+
+    for message, holds in problems.items():
+        if holds:
+            raise ConfigurationError(message, hint=f"See `drag-graph {command} --help`.")
 
 
 def report_of(start: Callable[[], "RunHandle[Report]"]) -> "Report":

@@ -2,12 +2,10 @@
 
 import re
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -17,18 +15,15 @@ from rich.markup import escape as escape_markup
 from rich.table import Table
 from rich.text import Text
 
-from . import output
+from drag_graph.report.terminal_text import printable
 
-if TYPE_CHECKING:
-    from drag_graph.ports.graph_store import Problem
+from . import output
 
 document = output.document
 
 SHORT = 12
 """Characters of an id in a table. Every command accepts a short id."""
 
-_BIDIRECTIONAL = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that change the direction of the text after them."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 UNLIMITED = 100_000
 """Width of a pipe: a tree cuts what is longer."""
@@ -38,17 +33,9 @@ LONG_TEXT = 60
 """Width up to which a text in a pipe widens the column of all rows."""
 
 
-def visible(text: str) -> str:
-    """Return a text with escapes for the characters that control the terminal or the direction of text."""
-    return "".join(
-        f"\\u{ord(one):04x}" if one in _BIDIRECTIONAL or (unicodedata.category(one) == "Cc" and one not in "\n\t") else one
-        for one in text
-    )
-
-
 def escape(text: str) -> str:
     """Return a text that the console prints as it is, without markup and control characters."""
-    return escape_markup(visible(text))
+    return escape_markup(printable(text))
 
 
 def shorten(text: str, length: int) -> str:
@@ -82,7 +69,7 @@ def table(
     """
     out = console()
     values = [list(row) for row in rows]
-    cells = [[cell if isinstance(cell, Text) else Text(visible(str(cell))) for cell in row] for row in values]
+    cells = [[cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row] for row in values]
     wraps = {columns.index(name) for name in ((wrapped,) if isinstance(wrapped, str) else wrapped) if name in columns}
     numeric = [bool(values) and all(isinstance(row[n], int | float) for row in values) for n in range(len(columns))]
     if out.soft_wrap:
@@ -179,7 +166,7 @@ def fields(values: Mapping[str, Any], *, as_json: bool) -> None:
     out, widest = console(), max(map(len, values), default=0)
     if out.soft_wrap:
         for name, value in values.items():
-            write(f"{name:<{widest}}  {visible(_plain(value))}".rstrip())
+            write(f"{name:<{widest}}  {printable(_plain(value))}".rstrip())
         return
     drawn = Table(show_header=False, box=None, pad_edge=False)
     drawn.add_column(no_wrap=True)
@@ -202,55 +189,52 @@ def _plain(value: Any) -> str:
     return "-" if value in (None, "") else str(value)
 
 
-def problems(listed: Sequence["Problem"], *, as_json: bool) -> None:
-    """Print the problems that a check of the store has found."""
-    if as_json:
-        document({"problems": [asdict(problem) for problem in listed]})
-    elif not listed:
-        console().print("[green]No problems: every triple has its evidence and teacher call.[/green]")
-    else:
-        columns = ("check", "id", "what is wrong")
-        table(columns, ((item.check, item.id, item.message) for item in listed), wrapped="what is wrong")
-
-
 def disputed(contradicts: Sequence[str]) -> str:
     """Return the mark of an edge that other edges contradict."""
     return "disputed" if contradicts else ""
 
 
-_ESTIMATED = {
-    "teacher": "teacher",
-    "privacy": "privacy level",
-    "plan": "plan",
+_ESTIMATED = (
+    *(
+        "teacher",
+        "privacy",
+        "plan",
+        "number_of_evidence",
+        "top_k",
+        "table",
+        "evaluations",
+        "student_asked",
+        "queries",
+        "stored",
+    ),
+    *(
+        "quarantined",
+        "rejected",
+        "added",
+        "changed",
+        "unchanged",
+        "removed",
+        "failed",
+        "chunks",
+        "evidence",
+        "communities",
+        "new",
+    ),
+    *("summaries", "calls", "recorded_calls", "cached_calls", "tokens_in", "tokens_out", "price_usd", "how", "caution"),
+)
+"""The facts of an estimate that people see, by their key in the document."""
+_LABELS = {
     "number_of_evidence": "evidence per query",
     "top_k": "kept per query",
-    "table": "table",
-    "evaluations": "evaluations",
     "student_asked": "answers of the student",
-    "added": "new documents",
-    "changed": "changed documents",
-    "unchanged": "unchanged documents",
-    "removed": "documents to erase",
-    "failed": "unreadable documents",
-    "chunks": "chunks",
-    "evidence": "evidence",
-    "queries": "queries",
     "stored": "already stored",
-    "quarantined": "quarantined",
     "rejected": "rejected lines",
-    "communities": "communities",
-    "new": "new communities",
-    "summaries": "summaries to write",
-    "calls": "calls",
     "recorded_calls": "calls replayed from the tape",
     "cached_calls": "calls replayed from the tape",
-    "tokens_in": "tokens in",
-    "tokens_out": "tokens out",
     "price_usd": "price",
     "how": "how this was estimated",
-    "caution": "caution",
 }
-"""Labels of the facts that people see, by their key in the document."""
+"""Their labels, if these are not the keys."""
 
 
 def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
@@ -265,4 +249,4 @@ def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
     if known and values.get("price_usd_high"):
         price += f" (${values['price_usd_low']:.4f} to ${values['price_usd_high']:.4f})"
     shown = {"calls": 0, **{name: value for name, value in values.items() if value}, "price_usd": price}
-    fields({label: shown[name] for name, label in _ESTIMATED.items() if name in shown}, as_json=False)
+    fields({_LABELS.get(name, name.replace("_", " ")): shown[name] for name in _ESTIMATED if name in shown}, as_json=False)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from drag_graph.ports.run_journal import REBUILT
 
-from .render import SHORT, console, document, estimate, fields, table
+from .render import SHORT, console, document, estimate, fields, shorten, table
 
 if TYPE_CHECKING:
     from drag_graph.app.distilling import RefreshEstimate
@@ -72,16 +72,11 @@ def _run_document(report: "RunReport") -> None:
 def _result_row(result: "QueryResult") -> tuple[object, ...]:
     calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else result.calls
     sizes = (result.evidence, result.triples, result.edges)
-    return (result.id[:SHORT], shortened(result.input_id, 24), _status(result), *sizes, calls, f"${result.cost_usd:.4f}")
+    return (result.id[:SHORT], shorten(result.input_id, 24), _status(result), *sizes, calls, f"${result.cost_usd:.4f}")
 
 
 def _status(result: "QueryResult") -> Text:
     return Text(result.status, _COLOURS[result.status])
-
-
-def shortened(text: str, longest: int) -> str:
-    """Return a text of at most `longest` characters; an ellipsis marks a cut."""
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
 def due(estimated: "RefreshEstimate", *, as_json: bool) -> None:
@@ -124,7 +119,7 @@ def run_details(details: "RunDetails", *, as_json: bool) -> None:
     rows = []
     for query in details.queries:
         result = query.result
-        name = shortened(f"{result.input_id} {query.question}".strip(), LONGEST_QUESTION)
+        name = shorten(f"{result.input_id} {query.question}".strip(), LONGEST_QUESTION)
         why = _why(query)
         rows.append((result.line, result.id[:SHORT], name, _status(result), result.calls, f"${result.cost_usd:.4f}", why))
     columns = ("line", "query", "question", "status", "calls", "cost", "why")

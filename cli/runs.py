@@ -8,6 +8,7 @@ import typer
 from drag_graph.ports.run_journal import Status
 
 from . import options, render_runs
+from .output import refuse
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -30,12 +31,10 @@ def runs(
       drag-graph runs
       drag-graph runs show 3f2a
     """
-    from drag_graph.errors import ConfigurationError
-
-    if context.invoked_subcommand is None:
+    is_list = context.invoked_subcommand is None
+    refuse("runs", {"Flags must follow the subcommand.": not is_list and (json or any(flags.values()))})
+    if is_list:
         render_runs.runs(graph.runs.list(limit=limit), as_json=json)
-    elif json or any(flags.values()):
-        raise ConfigurationError("Flags must follow the subcommand.", hint="drag-graph runs show RUN_ID --json")
 
 
 @app.command()

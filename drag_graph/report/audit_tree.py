@@ -1,7 +1,6 @@
 """An audit as a tree: for the terminal, and as text."""
 
 import io
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,19 +11,11 @@ from rich.tree import Tree
 from drag_graph.graph.edge_text import one_line
 from drag_graph.report.audit_document import describe_elsewhere, line_marks, place_of, site_notes
 from drag_graph.report.audit_page import filter_in_words
+from drag_graph.report.terminal_text import printable
 
 SHORT = 12
 """Digits of an id that are shown."""
 TEXT_WIDTH = 120
-_BIDIRECTIONAL = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-def printable(text: str) -> str:
-    """Return a text without characters that steer a terminal or change the direction of writing; they show as escapes."""
-    return "".join(
-        f"\\u{ord(one):04x}" if one in _BIDIRECTIONAL or (unicodedata.category(one) == "Cc" and one not in "\n\t") else one
-        for one in text
-    )
 
 
 def audit_text(audit: Mapping[str, Any]) -> str:

@@ -64,15 +64,13 @@ def test_a_check_never_advises_to_switch_the_gate_off(graph, monkeypatch):
     assert "off" not in caught.value.hint
 
 
-@pytest.mark.parametrize("flag", ["--privacy", "--level"])
-def test_the_level_has_the_flag_of_all_commands_and_its_old_name(tmp_path, monkeypatch, levels, flag):
+def test_the_level_has_the_flag_of_all_commands(tmp_path, monkeypatch, levels):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "questions.jsonl").write_text(json.dumps({"question": QUESTION}) + "\n{}\n", encoding="utf-8")
-    done = CliRunner().invoke(app, ["privacy", "check", "questions.jsonl", flag, "strict", "--json"])
+    done = CliRunner().invoke(app, ["privacy", "check", "questions.jsonl", "--privacy", "strict", "--json"])
     assert done.exit_code == 1, "a line is unusable"
     assert levels == ["strict"]
     assert json.loads(done.stdout)["totals"]["rejected"] == 1
-    assert "--level" not in CliRunner().invoke(app, ["privacy", "check", "--help"]).stdout
 
 
 def test_an_answer_is_revealed_once_for_each_text(tmp_path):

@@ -191,12 +191,6 @@ def test_the_body_of_a_function_of_the_shell_has_at_most_40_lines():
                 assert not body or body[-1].end_lineno - body[0].lineno < 40, (name, node.name)
 
 
-def test_a_flag_that_a_command_still_has_keeps_its_name(monkeypatch, capsys):
-    monkeypatch.setattr(command_table, "OLD_FLAGS", {"--json": "--missing"})
-    code, out, _ = run(monkeypatch, capsys, "config", "--json")
-    assert (code, "store" in json.loads(out)) == (0, True)
-
-
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_the_summary_of_a_command_is_the_first_paragraph_of_its_help(name):
     assert " ".join(load_command(name).help.split("\n\n")[0].split()) == SUMMARIES[name]
