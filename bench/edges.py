@@ -134,7 +134,7 @@ class Bench:
         settings, traffic = self.of(self.edges[name]), Traffic(self.traffic_of(name))
         knowledge = Knowledge(settings, partial(open_store, settings, create=False, read_only=True), self.embedder)
         with CloudClient(address, name, token, check=_unchecked, traffic=traffic) as client:
-            SiteService(client, knowledge, self.release(), traffic, poll_seconds=1.0).run(stop)
+            SiteService(client, knowledge, self.release(), poll_seconds=1.0).run(stop)
 
     def traffic_of(self, name: str) -> Path:
         return Path(self.edges[name].store).with_suffix(f".{self.args.privacy}.traffic")
@@ -154,7 +154,7 @@ class Bench:
         kept = Path(self.edges[name].store).with_suffix(f".{self.args.privacy}.summaries.json")
         if not kept.exists():
             with open_store(self.edges[name], create=False, read_only=True) as store:
-                kept.write_text(json.dumps(self.release().summaries(store).texts), encoding="utf-8")
+                kept.write_text(json.dumps(self.release().summaries(store)[0]), encoding="utf-8")
         found: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
         return found
 

@@ -86,7 +86,9 @@ class CloudGroup(ResourceUser):
         key: Path | None = None,
         **settings: Any,
     ) -> Iterator[RunningCloud]:
-        """Serve while the block runs. Port 0 means any free port; `certificate` and `key` are PEM files.
+        """Serve in the background of a `with` block, which receives the address. Nothing is served outside of it.
+
+        Port 0 means any free port; `certificate` and `key` are PEM files.
 
         Raises ConfigurationError if the cloud cannot listen there, or requests would cross a network unencrypted.
         """

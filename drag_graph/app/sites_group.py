@@ -137,7 +137,7 @@ class SitesGroup(ResourceUser):
         return SiteSetup(applied.cloud, applied.edge_name, applied.release, applied.never_leave, problem)
 
     def serve(self, stop: threading.Event, **settings: Any) -> None:
-        """Share summaries with the cloud and answer its questions, until `stop` is set.
+        """Share summaries with the cloud and answer its questions. Blocks until another thread sets `stop`.
 
         What leaves passes the privacy gate, at level `standard` by default. If the cloud is not available, the site tries
         again.
@@ -147,7 +147,6 @@ class SitesGroup(ResourceUser):
         from drag_graph.compose.site_setup import make_cloud_client
         from drag_graph.sites.passage_release import Release
         from drag_graph.sites.site_service import Knowledge, SiteService
-        from drag_graph.sites.traffic_log import Traffic
 
         resources = self._resources.changed(settings)
         resources = resources.changed({"privacy": resources.settings.privacy or "standard"})
@@ -156,7 +155,7 @@ class SitesGroup(ResourceUser):
         with make_cloud_client(applied, gate) as client:
             knowledge = Knowledge(applied, resources.store, resources.embedder(applied))
             release = Release(applied.release, applied.never_leave, gate.generalised_passage if gate else None)
-            SiteService(client, knowledge, release, Traffic(applied.traffic_path)).run(stop)
+            SiteService(client, knowledge, release).run(stop)
 
     def status(self) -> SiteStatus:
         """Check if the cloud answers and knows this site, and return when summaries were last sent and what is released."""

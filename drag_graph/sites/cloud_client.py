@@ -1,11 +1,12 @@
 """A site's connection to its cloud. The site opens all connections, makes the cloud prove itself, and counts what leaves."""
 
 import hmac
+import secrets
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError
 from drag_graph.graph.paging import pages
+from drag_graph.identity import sha256_of
 from drag_graph.settings import Settings
 from drag_graph.sites import wire
 from drag_graph.sites.traffic_log import Traffic
@@ -28,7 +30,7 @@ CHECK_ADDRESS = "Check the address and that the cloud is running. `drag-graph ed
 REGISTER = "On the cloud, run `drag-graph cloud edges add NAME`; then `drag-graph edge init` here with the new token."
 
 
-class CloudClient:
+class CloudClient(AbstractContextManager["CloudClient"]):
     """The connection of one site to its cloud. Not thread-safe. A context manager.
 
     Every method raises CloudUnavailable if the cloud cannot be reached, CloudRefused if the cloud does not know this site or is
@@ -44,7 +46,7 @@ class CloudClient:
         self.name = name
         self._token = token
         self._check = check
-        self._traffic = traffic
+        self.traffic = traffic
         self._is_proven = False
         # Unencrypted requests ignore the proxies of the environment.
         self._http = httpx.Client(
@@ -57,10 +59,7 @@ class CloudClient:
         address, name, traffic = settings.cloud, settings.edge_name, Traffic(settings.traffic_path)
         return cls(address, name, token, ca=settings.cloud_ca, insecure=settings.insecure, check=check, traffic=traffic)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -69,10 +68,10 @@ class CloudClient:
 
     def connect(self) -> None:
         """Make the cloud prove that it knows this site. Only then is the token sent."""
-        nonce = wire.new_nonce()
+        nonce = secrets.token_hex(32)
         content = self._send("hello", "POST", "/v1/hello", wire.Hello(name=self.name, nonce=nonce), proven=False)
         reply = self._parsed(wire.CloudProof, content)
-        if not hmac.compare_digest(reply.proof, wire.proof_of(wire.token_hash(self._token), self.name, nonce)):
+        if not hmac.compare_digest(reply.proof, wire.proof_of(sha256_of(self._token), self.name, nonce)):
             raise CloudRefused(f"The cloud at {self.address} does not know the site {self.name!r} by its token.", hint=REGISTER)
         if reply.version != wire.VERSION:
             raise CloudRefused(
@@ -86,7 +85,7 @@ class CloudClient:
 
         Return how many were sent, and how many withdrawn.
         """
-        hashes = wire.Hashes(hashes={key: wire.token_hash(text) for key, text in texts.items()})
+        hashes = wire.Hashes(hashes={key: sha256_of(text) for key, text in texts.items()})
         reply = self._parsed(wire.Wanted, self._send("sync", "POST", "/v1/summaries/sync", hashes))
         wanted = [key for key in reply.send if key in texts]
         for keys in pages(wanted, wire.MOST_UPLOADED):
@@ -163,7 +162,7 @@ class CloudClient:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise CloudUnavailable(f"The cloud at {self.address} does not answer: {reason}.", hint=CHECK_ADDRESS) from error
         finally:
-            self._traffic.add(kind, texts=len(texts), bytes_out=len(content), bytes_in=len(received))
+            self.traffic.add(kind, texts=len(texts), bytes_out=len(content), bytes_in=len(received))
         return received
 
     def _require_ok(self, reply: httpx.Response, content: bytes) -> None:

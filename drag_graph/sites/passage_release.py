@@ -5,8 +5,8 @@ Nothing of a source in `never_leave` leaves: no passage, and no summary of a com
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from pydantic import ValidationError
 
@@ -15,7 +15,6 @@ from drag_graph.ask.find_lines import Found
 from drag_graph.errors import Withheld
 from drag_graph.graph.paging import pages, source_ids
 from drag_graph.model import Evidence, LineKind, Subgraph
-from drag_graph.ports.community_store import Community
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.sites import wire
 
@@ -28,25 +27,21 @@ Generalise = Callable[[str], str]
 """Returns a text with private details generalised. Raises Withheld."""
 
 
-@dataclass(frozen=True, slots=True)
-class SummariesToShare:
-    """The summaries that leave, by key, and the number of withheld summaries."""
-
-    texts: dict[str, str]
-    withheld: int = 0
-
-
 class Release:
     """Applies the release settings of a site. `generalise` comes from the privacy gate; None if there is no gate."""
 
     def __init__(self, release: str, never_leave: Collection[str], generalise: Generalise | None) -> None:
         self.has_passages = release == "passages"
         self._never_leave = tuple(never_leave)
-        self._generalise = generalise
+        self.search_text: Generalise = generalise or (lambda text: text)
+        """Returns a question in the form in which to search for it: generalised like the passages.
+
+        Otherwise a released "Person A is ill" would be known to be about the person whom the question names.
+        """
         self.staying: frozenset[str] = frozenset()
         """Ids of the stored sources that never leave, as of the last call of `summaries`. A search leaves them out."""
-        self._generalised: dict[str, str | None] = {}
-        """The outcome for each summary, so that each passes the gate only once."""
+        self._summary_text = lru_cache(wire.MOST_SUMMARIES)(self.search_text)
+        """`search_text` for summaries: each passes the gate only once, unless it is withheld."""
 
     def never_leaves(self, source: Subgraph) -> bool:
         """Whether nothing of a source may leave, by its id, title or file name."""
@@ -54,27 +49,22 @@ class Release:
         names = (source.source_id, source.title, uri, uri.rpartition("/")[2])
         return any(fnmatchcase(name, pattern) for name in names if name for pattern in self._never_leave)
 
-    def summaries(self, store: GraphStore) -> SummariesToShare:
-        """Return the summaries of the stored communities that may leave."""
+    def summaries(self, store: GraphStore) -> tuple[dict[str, str], int]:
+        """Return the summaries of the stored communities that may leave, by key, and the number of withheld ones."""
         staying_entities = self._find_staying(store)
         texts: dict[str, str] = {}
         withheld = 0
         for community in store.communities.read():
             if not community.summary:
                 continue
-            text = self._summary(community) if staying_entities.isdisjoint(community.entities) else None
+            summary = f"{community.name}\n{community.summary}".strip()[: wire.LONGEST_SUMMARY]
+            may_leave = staying_entities.isdisjoint(community.entities)
+            text = self._released_text(summary, self._summary_text) if may_leave else None
             if text is None or len(texts) >= wire.MOST_SUMMARIES:
                 withheld += 1
             else:
                 texts[community.id] = text
-        self._generalised = {text: result for text, result in self._generalised.items() if result in texts.values()}
-        return SummariesToShare(texts, withheld)
-
-    def _summary(self, community: Community) -> str | None:
-        text = f"{community.name}\n{community.summary}".strip()[: wire.LONGEST_SUMMARY]
-        if text not in self._generalised:
-            self._generalised[text] = self._released_text(text)
-        return self._generalised[text]
+        return texts, withheld
 
     def _find_staying(self, store: GraphStore) -> set[str]:
         """Note which sources never leave, and return the ids of their entities."""
@@ -84,13 +74,6 @@ class Release:
         staying = {graph.source_id: [entity.id for entity in graph.entities] for graph in graphs if self.never_leaves(graph)}
         self.staying = frozenset(staying)
         return {id_ for ids in staying.values() for id_ in ids}
-
-    def search_text(self, text: str) -> str:
-        """Return a question in the form in which to search for it: generalised like the passages. Raises Withheld.
-
-        Otherwise a released "Person A is ill" would be known to be about the person whom the question names.
-        """
-        return text if self._generalise is None else self._generalise(text)
 
     def reply(self, found: Found) -> wire.SiteReply:
         """Return what may leave of the lines found for a question, best first.
@@ -134,12 +117,10 @@ class Release:
                     generalised=text != item.text,
                 )
 
-    def _released_text(self, text: str) -> str | None:
+    def _released_text(self, text: str, generalise: Generalise | None = None) -> str | None:
         """Return a text in the form in which it leaves, or None if it does not."""
-        if self._generalise is None:
-            return text
         try:
-            return self._generalise(text)[: wire.LONGEST_PASSAGE]
+            return (generalise or self.search_text)(text)[: wire.LONGEST_PASSAGE]
         except Withheld:
             return None
 

@@ -17,7 +17,6 @@ from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings
 from drag_graph.sites.cloud_client import CloudClient
 from drag_graph.sites.passage_release import KEPT, NO_PASSAGES, Release
-from drag_graph.sites.traffic_log import Traffic
 from drag_graph.sites.wire import LONGEST_POLL, SiteOrigins, SiteReply, SiteWork
 
 REFUSED = "its privacy gate withholds this question"
@@ -60,14 +59,12 @@ class SiteService:
         client: CloudClient,
         knowledge: Knowledge,
         release: Release,
-        traffic: Traffic,
         *,
         poll_seconds: float = LONGEST_POLL,
     ) -> None:
         self._client = client
         self._knowledge = knowledge
         self._release = release
-        self._traffic = traffic
         self._poll_seconds = poll_seconds
         self._shared: dict[str, str] | None = None
         """The summaries that the cloud has; None if that is unknown."""
@@ -99,15 +96,15 @@ class SiteService:
         """Send changed summaries to the cloud, if it is time to look for them."""
         if self._shared is not None and time.monotonic() - self._shared_at < SYNC_EVERY:
             return
-        current = self._knowledge.read(self._release.summaries)
-        if not current.texts:
-            log.event("no summaries: run drag-graph communities", level=logging.WARNING, withheld=current.withheld)
-        if current.texts != self._shared:
-            sent, withdrawn = self._client.sync(current.texts)
-            facts = {"withheld": current.withheld, "sent": sent, "withdrawn": withdrawn}
-            self._traffic.note_sync(summaries=len(current.texts), **facts)
-            log.event("summaries", number=len(current.texts), **facts)
-        self._shared, self._shared_at = current.texts, time.monotonic()
+        texts, withheld = self._knowledge.read(self._release.summaries)
+        if not texts:
+            log.event("no summaries: run drag-graph communities", level=logging.WARNING, withheld=withheld)
+        if texts != self._shared:
+            sent, withdrawn = self._client.sync(texts)
+            facts = {"withheld": withheld, "sent": sent, "withdrawn": withdrawn}
+            self._client.traffic.note_sync(summaries=len(texts), **facts)
+            log.event("summaries", number=len(texts), **facts)
+        self._shared, self._shared_at = texts, time.monotonic()
 
     def _answer(self, work: SiteWork) -> None:
         """Reply to a question of the cloud, or to an audit of lines that were released before."""

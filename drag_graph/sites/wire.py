@@ -8,13 +8,12 @@ import hashlib
 import hmac
 import json
 import secrets
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.identity import sha256_of
 from drag_graph.model import LABELS, LineKind
 
 VERSION = 2
@@ -171,12 +170,6 @@ class SiteOrigins(Body):
     lines: Annotated[tuple[SiteReply, ...], Field(max_length=MOST_AUDITED)]
 
 
-class Taken(Body):
-    """The cloud accepted the request."""
-
-    taken: Literal[True] = True
-
-
 class CloudQuestion(Body):
     """A site asks the cloud."""
 
@@ -253,16 +246,6 @@ class Refusal(Body):
 def new_token() -> str:
     """Return a token for a site. It has 256 random bits, so a plain hash is safe to store."""
     return secrets.token_urlsafe(32)
-
-
-def new_nonce() -> str:
-    """Return a nonce for `Hello`."""
-    return secrets.token_hex(32)
-
-
-def token_hash(token: str) -> str:
-    """Return the hash of a token, which is all that the cloud stores of it."""
-    return sha256_of(token)
 
 
 def proof_of(token_sha256: str, name: str, nonce: str) -> str:

@@ -69,7 +69,7 @@ def alps(cloud, tmp_path):
 
     def serve():
         with CloudClient(address, "alps", tokens["alps"], check=lambda _texts: None, traffic=traffic) as client:
-            SiteService(client, knowledge, Release("passages", (), None), traffic, poll_seconds=0.3).run(stop)
+            SiteService(client, knowledge, Release("passages", (), None), poll_seconds=0.3).run(stop)
 
     thread = threading.Thread(target=serve)
     thread.start()

@@ -1,6 +1,7 @@
 """The cloud's service over real sockets, used by a site that also does what sites should not do."""
 
 import contextlib
+import secrets
 import threading
 
 import httpx
@@ -8,6 +9,7 @@ import pytest
 
 from drag_graph.app import DragGraph
 from drag_graph.errors import ConfigurationError, StoreLocked
+from drag_graph.identity import sha256_of
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.settings import Settings
@@ -36,7 +38,7 @@ class Edge:
         )
 
     def tell(self, texts):
-        hashes = {key: wire.token_hash(text) for key, text in texts.items()}
+        hashes = {key: sha256_of(text) for key, text in texts.items()}
         wanted = self.post("/v1/summaries/sync", {"hashes": hashes}).json()
         sent = [{"key": key, "text": texts[key]} for key in wanted["send"]]
         if sent:
@@ -138,12 +140,12 @@ def passage(text=FLOWS, ref="e1", **more):
 
 def test_the_cloud_proves_itself_and_names_cannot_be_guessed(store, address):
     token = StoredSites(store).add("alps")
-    nonce = wire.new_nonce()
+    nonce = secrets.token_hex(32)
 
     def proof(name):
         return httpx.post(f"{address}/v1/hello", json={"name": name, "nonce": nonce}, trust_env=False).json()["proof"]
 
-    assert proof("alps") == wire.proof_of(wire.token_hash(token), "alps", nonce)
+    assert proof("alps") == wire.proof_of(sha256_of(token), "alps", nonce)
     assert proof("nobody") == proof("nobody") != proof("alps")
 
 
@@ -410,7 +412,7 @@ def test_what_a_withdrawn_edge_told_is_in_no_file(tmp_path):
 def test_the_operators_service_takes_its_token(store, address, operator_file, tmp_path):
     operator = running_cloud(operator_file)
     token = operator.add("alps")
-    assert [one.token_sha256 for one in store.registry.sites()] == [wire.token_hash(token)]
+    assert [one.token_sha256 for one in store.registry.sites()] == [sha256_of(token)]
     with pytest.raises(ConfigurationError, match="A site named 'alps' already exists"):
         operator.add("alps")
     assert operator_file.stat().st_mode & 0o077 == 0

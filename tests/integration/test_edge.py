@@ -70,7 +70,7 @@ class Folder:
 
     def service(self, client=None):
         knowledge = Knowledge(self.settings, lambda: contextlib.nullcontext(self.store), EMBEDDER)
-        return SiteService(client or self.client, knowledge, self.release, self.traffic, poll_seconds=0.5)
+        return SiteService(client or self.client, knowledge, self.release, poll_seconds=0.5)
 
     @contextlib.contextmanager
     def serving(self):

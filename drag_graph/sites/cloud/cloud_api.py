@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect
 
 from drag_graph import log
 from drag_graph.errors import ConfigurationError, DragGraphError
+from drag_graph.identity import sha256_of
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, site_id
@@ -65,7 +66,7 @@ class Cloud:
     def authenticated(self, name: str, token: str) -> RegisteredSite | None:
         """Return the site with this name, if the token is its own."""
         site = self.site(name)
-        if site is None or not hmac.compare_digest(site.token_sha256, wire.token_hash(token)):
+        if site is None or not hmac.compare_digest(site.token_sha256, sha256_of(token)):
             return None
         is_due = time.monotonic() - self._touched.get(site.id, -TOUCHED_EVERY) >= TOUCHED_EVERY
         if is_due and not self._is_compacting:  # writing would block one of a few threads until the compaction ends
@@ -91,7 +92,7 @@ class Cloud:
         """Store summaries. The cloud computes vectors and hashes, because a site's own could attract every question."""
         vectors = self.embedder.embed([item.text for item in summaries])
         shared = [
-            SharedSummary(item.key, wire.token_hash(item.text), item.text, tuple(float(number) for number in vector))
+            SharedSummary(item.key, sha256_of(item.text), item.text, tuple(float(number) for number in vector))
             for item, vector in zip(summaries, vectors, strict=True)
         ]
         return self.store.registry.write(SiteChanges(site.id, summaries=shared))
@@ -153,16 +154,14 @@ def _add_summaries(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
         return wire.Wanted(send=tuple(send), dropped=erased)
 
     @app.post("/v1/summaries")
-    async def upload(request: Request, site: Annotated[RegisteredSite, Depends(caller)]) -> wire.Taken:
+    async def upload(request: Request, site: Annotated[RegisteredSite, Depends(caller)]) -> None:
         body = await _body(request, wire.Summaries, "summaries")
         if not await asyncio.to_thread(cloud.upload, site, body.summaries):
             raise HTTPException(401, STRANGER)
-        return wire.Taken()
 
     @app.delete("/v1/summaries")
-    async def withdraw(site: Annotated[RegisteredSite, Depends(caller)]) -> wire.Taken:
+    async def withdraw(site: Annotated[RegisteredSite, Depends(caller)]) -> None:
         await asyncio.to_thread(cloud.sync, site, {})
-        return wire.Taken()
 
 
 def _add_work(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
@@ -182,48 +181,45 @@ def _add_work(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
         return Response(status_code=204) if task is None else task
 
     @app.post("/v1/work/{work_id}")
-    async def reply(request: Request, work_id: str, site: Annotated[RegisteredSite, Depends(caller)]) -> wire.Taken:
+    async def reply(request: Request, work_id: str, site: Annotated[RegisteredSite, Depends(caller)]) -> None:
         task = cloud.board.open_task(site.id, work_id)
         if task is None:
             await _refuse(cloud, site, 409, NOT_YOURS)
         else:
             await _take(cloud, site, task, request)
-        return wire.Taken()
 
 
 def operator_app(cloud: Cloud, token: str) -> FastAPI:
     """Return the service for `drag-graph cloud edges`. The token is in a file that only its owner can read."""
-    app = _app(shows_errors=True)
 
     async def operator(request: Request) -> None:
         if not hmac.compare_digest(request.headers.get("authorization", ""), f"Bearer {token}"):
             raise HTTPException(401, "not the operator's token")
 
-    only_operator = [Depends(operator)]
+    app = _app(Depends(operator), shows_errors=True)
 
-    @app.get("/v1/sites", dependencies=only_operator)
+    @app.get("/v1/sites")
     async def sites() -> list[dict[str, Any]]:
         return await asyncio.to_thread(cloud.listing)
 
-    @app.post("/v1/sites/{name}", dependencies=only_operator)
+    @app.post("/v1/sites/{name}")
     async def add(name: str) -> dict[str, str]:
         return {"token": await asyncio.to_thread(cloud.stored.add, name)}
 
-    @app.delete("/v1/sites/{name}", dependencies=only_operator)
-    async def remove(name: str) -> wire.Taken:
+    @app.delete("/v1/sites/{name}")
+    async def remove(name: str) -> None:
         await asyncio.to_thread(cloud.stored.remove, name)
         cloud.board.forget(site_id(cloud.store.namespace, name))
-        return wire.Taken()
 
-    @app.post("/v1/compaction", dependencies=only_operator)
+    @app.post("/v1/compaction")
     async def compaction() -> dict[str, str]:
         return {"store": await asyncio.to_thread(cloud.compact)}
 
     return app
 
 
-def _app(*, shows_errors: bool = False) -> FastAPI:
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=NO_TELEMETRY)
+def _app(*dependencies: Any, shows_errors: bool = False) -> FastAPI:
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=NO_TELEMETRY, dependencies=dependencies)
 
     async def failed(_request: Request, error: Exception) -> Response:
         if isinstance(error, ConfigurationError):

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import CloudError, CloudRefused, CloudUnavailable, ConfigurationError, StoreUnavailable
+from drag_graph.identity import sha256_of
 from drag_graph.manage.erasing import compact
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.site_registry import RegisteredSite, SiteChanges, site_id
-from drag_graph.sites.wire import check_name, new_token, token_hash
+from drag_graph.sites.wire import check_name, new_token
 
 PATIENCE = 30.0
 COMPACTION_PATIENCE = 600.0
@@ -36,7 +37,7 @@ class StoredSites:
         """Register a site and return its token, which is not stored. Raises ConfigurationError if the name is taken."""
         check_name(name)
         token, now = new_token(), datetime.now(UTC).isoformat(timespec="seconds")
-        site = RegisteredSite(site_id(self._store.namespace, name), name, token_hash(token), now)
+        site = RegisteredSite(site_id(self._store.namespace, name), name, sha256_of(token), now)
         if not self._store.registry.write(SiteChanges(site.id, registered=site)):
             hint = f"Choose another name, or remove it with `drag-graph cloud edges remove {name}` to add it with a new token."
             raise ConfigurationError(f"A site named {name!r} already exists.", hint=hint)
