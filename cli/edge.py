@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options, progress, render
-from .output import Force, require_picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from drag_graph.app.application import DragGraph
     from drag_graph.app.sites_group import Calibration
-    from drag_graph.settings import Settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -113,7 +111,6 @@ def traffic(graph: "DragGraph", json: options.Json = False) -> None:
 @options.with_settings(*options.PANELS["Student"], "candidates", *options.PANELS["Privacy"], *options.PANELS["Store"])
 def calibrate(
     graph: "DragGraph",
-    settings: "Settings",
     questions: Annotated[Path, typer.Argument(help="Questions with gold answers, in a file as for `distill`.")],
     cloud_rate: Annotated[
         float | None,
@@ -122,8 +119,6 @@ def calibrate(
     wrong_rate: Annotated[
         float | None, typer.Option("--wrong-rate", min=0, max=1, help="Acceptable error rate of answers given locally.")
     ] = None,
-    picture: Annotated[Path | None, typer.Option("--picture", help="Draw the curve to a .svg, .png or .pdf file.")] = None,
-    force: Force = False,
     json: options.Json = False,
 ) -> None:
     """Find the agreement from which local answers are sure, for a rate of cloud calls or of wrong local answers.
@@ -132,16 +127,12 @@ def calibrate(
     prints the setting for `drag-graph.toml`.
 
     Examples:
-      drag-graph edge calibrate questions.jsonl --wrong-rate 0.1 --picture curve.svg
+      drag-graph edge calibrate questions.jsonl --wrong-rate 0.1
       drag-graph edge calibrate questions.jsonl --cloud-rate 0.3 --student gguf:qwen.gguf
     """
-    if picture is not None:
-        require_picture(picture, settings, force=force)
     with progress.progress(quiet=json, priced=False) as meter:
         run = graph.sites.calibrate(questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=meter.run)
     calibration = run.result()
-    if picture is not None:
-        calibration.draw(picture)
     if json:
         render.document(calibration.to_dict())
     else:

@@ -2,7 +2,6 @@
 
 import threading
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drag_graph.app.questions import Questions, question_lines
@@ -101,12 +100,6 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """Return the `edge calibrate --json` document."""
         return {"n": self.n, "agreement": self.agreement, "points": [asdict(point) for point in self.points]}
-
-    def draw(self, path: Path) -> Path:
-        """Draw error rate over cloud calls to a .svg, .png or .pdf file. Raises MissingExtra without matplotlib."""
-        from drag_graph.sites.calibration import draw_calibration
-
-        return draw_calibration(self.points, self.chosen, path)
 
 
 class SitesGroup(ResourceUser):

@@ -55,7 +55,7 @@ def draw_sweep(outcomes: Mapping[float, Sequence[Record]], over: str, path: Path
     return draw_picture(path, sweep)
 
 
-def draw_picture(path: Path, fill: Callable[["Axes"], None], label: str = "accuracy, %") -> Path:
+def draw_picture(path: Path, fill: Callable[["Axes"], None]) -> Path:
     """Draw one plot; `fill` draws on its axes. Raises MissingExtra."""
     if find_spec("matplotlib") is None:
         raise MissingExtra("Plots need the package matplotlib.", extra="evaluation")
@@ -65,7 +65,7 @@ def draw_picture(path: Path, fill: Callable[["Axes"], None], label: str = "accur
     with mpl.rc_context(_COLUMNS):
         figure = Figure(figsize=_SIZE)
         axes = figure.add_subplot()
-        axes.set_ylabel(label)
+        axes.set_ylabel("accuracy, %")
         fill(axes)
         figure.savefig(path, metadata={"Date": None})
     return path

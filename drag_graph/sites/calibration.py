@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from drag_graph.ask.asker import Asker
 from drag_graph.errors import ReplyError, Withheld
@@ -12,9 +10,6 @@ from drag_graph.model import Query
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.sites.agreement import LACKING
 from drag_graph.sites.site_asker import verdict_on
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 STEP = 1e-6
 
@@ -80,22 +75,6 @@ def for_cloud_rate(points: Sequence[Point], rate: float) -> Point:
 def for_wrong_rate(points: Sequence[Point], rate: float) -> Point:
     """Return the lowest threshold with an error rate of at most `rate`. The last point always qualifies."""
     return next(point for point in points if point.wrong_rate <= rate)
-
-
-def draw_calibration(points: Sequence[Point], chosen: Point, path: Path) -> Path:
-    """Draw the error rate over cloud calls, with its 95 % interval and the chosen point. Raises MissingExtra."""
-    from drag_graph.evaluation.plots import draw_picture
-
-    def fill(axes: "Axes") -> None:
-        answered = [point for point in points if point.local]
-        rates = [100 * point.cloud_rate for point in answered]
-        axes.fill_between(rates, [100 * point.low for point in answered], [100 * point.high for point in answered], alpha=0.15)
-        axes.plot(rates, [100 * point.wrong_rate for point in answered], marker="o", markersize=3)
-        if chosen.local:
-            axes.plot([100 * chosen.cloud_rate], [100 * chosen.wrong_rate], marker="s", color="black", linestyle="")
-        axes.set_xlabel("questions that ask the cloud, %")
-
-    return draw_picture(path, fill, "wrong local answers, % (with 95 % interval)")
 
 
 def _point(questions: Sequence[Judged], threshold: float) -> Point:

@@ -58,37 +58,6 @@ def asked_by_the_harness(folder, model, **flags):
 GEMMA = f"gguf:{Path('~/.cache/drag-graph/models/gemma-3-270m-q4_k_m.gguf').expanduser()}"
 
 
-@pytest.mark.parametrize(
-    ("model", "scoring", "metric"),
-    [
-        (GEMMA, "option-text", "acc,none"),
-        (GEMMA, "option-text-norm", "acc_norm,none"),
-        ("plain", "option-text", "acc,none"),
-        ("chat", "option-text-norm", "acc_norm,none"),
-    ],
-)
-def test_our_model_under_the_harness_gives_our_own_numbers(outcome, tmp_path, model, scoring, metric):
-    from drag_graph.evaluation.harness import HarnessModel
-
-    template, student, precision = model == "chat", model, 0.03  # what llama.cpp computes depends on what it has just read
-    if model != GEMMA:
-        student = f"gguf:{write_tiny_gguf(tmp_path / 'tiny.gguf', template=template, seed=3)}"
-        precision = 0.001
-    items = outcome(student, scoring)
-    figures, likelihoods = asked_by_the_harness(tmp_path / "tasks", HarnessModel(student), apply_chat_template=template)
-    chosen = set()
-    for mode, records in items.items():
-        assert figures[mode][metric] == pytest.approx(np.mean([record["correct"] for record in records]))
-        for record, sums in zip(records, likelihoods[mode], strict=True):
-            lengths = [len(option) if scoring.endswith("norm") else 1 for option in record["options"]]
-            scores = np.divide(sums, lengths)
-            assert record["answer"] == record["options"][int(scores.argmax())]
-            assert record["probabilities"] == pytest.approx(np.exp(scores) / np.exp(scores).sum(), abs=precision)
-            chosen.add(record["label"])
-    assert len(chosen) > 1
-    assert likelihoods["none"] != likelihoods["evidence"]
-
-
 def test_a_real_model_under_the_engine_of_the_harness_comes_to_the_same_numbers(outcome, tmp_path):
     """Both read the same quantised weights. They compute with them in other precisions, so likelihoods agree to some 3 %."""
     items = outcome(GEMMA, "option-text-norm")

@@ -29,8 +29,8 @@ ASKED = "How fast does the ice of glaciers flow?"
 FLOWS = "The ice of glaciers flows some metres a day at most."
 
 
-class Edge:
-    """An edge that sends what it is told to send."""
+class Site:
+    """A site that sends what it is told to send."""
 
     def __init__(self, address, name, token):
         self.client = httpx.Client(
@@ -88,26 +88,26 @@ def address(cloud, operator_file):
 @pytest.fixture
 def store(cloud):
     yield cloud.store
-    for edge in cloud.store.registry.sites():
-        cloud.store.erase([edge.id])
-        cloud.board.forget(edge.id)
+    for site in cloud.store.registry.sites():
+        cloud.store.erase([site.id])
+        cloud.board.forget(site.id)
 
 
 @pytest.fixture
 def short_deadline(cloud, monkeypatch):
-    """Let edges have three seconds: enough to fetch their work on a loaded machine, few enough to wait for their end."""
+    """Let sites have three seconds: enough to fetch their work on a loaded machine, few enough to wait for their end."""
     asker = cloud.asker
     monkeypatch.setattr(asker, "_settings", asker._settings.model_copy(update={"asked_seconds": 3.0}))
     return 3.0
 
 
 @pytest.fixture
-def edge(store, address):
-    """Make edges by name, known to the cloud, with summaries."""
+def site(store, address):
+    """Make sites by name, known to the cloud, with summaries."""
     with contextlib.ExitStack() as opened:
 
         def make(name, **texts):
-            one = Edge(address, name, StoredSites(store).add(name))
+            one = Site(address, name, StoredSites(store).add(name))
             opened.enter_context(one.client)
             if texts:
                 one.tell(texts)
@@ -116,9 +116,9 @@ def edge(store, address):
         yield make
 
 
-def asking(edge, *args):
+def asking(site, *args):
     """Ask in a thread; return what gives the answer."""
-    return begun(lambda: edge.ask(*args))
+    return begun(lambda: site.ask(*args))
 
 
 def begun(ask):
@@ -160,8 +160,8 @@ def test_who_has_not_the_token_gets_nothing(store, address, given):
         assert client.delete("/v1/summaries").status_code == 401
 
 
-def test_only_changed_summaries_are_sent(store, edge):
-    one = edge("alps", a=ICE, b=BREAD)
+def test_only_changed_summaries_are_sent(store, site):
+    one = site("alps", a=ICE, b=BREAD)
     assert one.tell({"a": ICE, "b": BREAD}) == {"send": [], "dropped": 0}
     assert one.tell({"a": f"{ICE} And snow."}) == {"send": ["a"], "dropped": 1}
     (known,) = store.registry.sites()
@@ -185,16 +185,16 @@ def test_only_changed_summaries_are_sent(store, edge):
         ("/v1/hello", {"name": "../alps", "nonce": "0" * 64}, 422),
     ],
 )
-def test_what_is_of_another_form_or_too_large_is_refused(store, edge, path, body, status):
-    one = edge("alps", a=ICE)
+def test_what_is_of_another_form_or_too_large_is_refused(store, site, path, body, status):
+    one = site("alps", a=ICE)
     reply = one.post(path, body)
     assert reply.status_code == status
     assert "x" * 50 not in reply.text
     assert store.registry.sites()[0].summaries == 1
 
 
-def test_a_question_is_answered_from_what_edges_release(edge):
-    alps, bakery, asker = edge("alps", a=ICE), edge("bakery", a=BREAD), edge("asker")
+def test_a_question_is_answered_from_what_sites_release(site):
+    alps, bakery, asker = site("alps", a=ICE), site("bakery", a=BREAD), site("asker")
     assert [one.poll(0).status_code for one in (alps, bakery)] == [204, 204]
     answer = asking(asker, ASKED, ["some metres a day", "a mile an hour"])
     work = alps.poll().json()
@@ -217,28 +217,28 @@ def test_a_question_is_answered_from_what_edges_release(edge):
 
 
 @pytest.mark.parametrize("wait", ["nan", "inf", "-1", "25.1", "soon"])
-def test_a_poll_waits_within_its_limits(edge, wait):
-    assert edge("alps").poll(wait).status_code == 422
+def test_a_poll_waits_within_its_limits(site, wait):
+    assert site("alps").poll(wait).status_code == 422
 
 
-def test_an_edge_that_does_not_answer_in_time_is_named(edge, short_deadline):
-    alps, asker = edge("alps", a=ICE), edge("asker")
+def test_a_site_that_does_not_answer_in_time_is_named(site, short_deadline):
+    alps, asker = site("alps", a=ICE), site("asker")
     assert alps.poll(0).status_code == 204
     found = asker.ask()
     assert [(one.site, one.reason) for one in found.missing] == [("alps", LATE)]
     assert found.seconds >= short_deadline
 
 
-def test_edges_that_are_away_are_not_waited_for(edge):
-    edge("alps", a=ICE)
-    found = edge("asker").ask()
+def test_sites_that_are_away_are_not_waited_for(site):
+    site("alps", a=ICE)
+    found = site("asker").ask()
     assert [(one.site, one.reason) for one in found.missing] == [("alps", AWAY)]
     assert found.lines == ()
     assert found.seconds < 30.0
 
 
-def test_a_killed_edge_is_away_at_once(edge, short_deadline):
-    alps, asker = edge("alps", a=ICE), edge("asker")
+def test_a_killed_site_is_away_at_once(site, short_deadline):
+    alps, asker = site("alps", a=ICE), site("asker")
     with pytest.raises(httpx.ReadTimeout):  # its connection is cut in the middle of a poll
         alps.client.get("/v1/work", params={"wait": 20}, timeout=0.3)
     alps.client.close()
@@ -259,8 +259,8 @@ def test_a_killed_edge_is_away_at_once(edge, short_deadline):
         ({"problem": "its store is away"}, 200, "its store is away"),
     ],
 )
-def test_a_bad_reply_is_named_and_the_question_goes_on(store, edge, body, status, reason):
-    alps, asker = edge("alps", a=ICE), edge("asker")
+def test_a_bad_reply_is_named_and_the_question_goes_on(store, site, body, status, reason):
+    alps, asker = site("alps", a=ICE), site("asker")
     assert alps.poll(0).status_code == 204
     answer = asking(asker)
     work = alps.poll().json()
@@ -271,8 +271,8 @@ def test_a_bad_reply_is_named_and_the_question_goes_on(store, edge, body, status
     assert {one.name: one.refused for one in store.registry.sites()}["alps"] == (status != 200)
 
 
-def test_what_cannot_be_is_dropped_and_the_rest_is_used(edge):
-    alps, asker = edge("alps", a=ICE), edge("asker")
+def test_what_cannot_be_is_dropped_and_the_rest_is_used(site):
+    alps, asker = site("alps", a=ICE), site("asker")
     assert alps.poll(0).status_code == 204
     answer = asking(asker)
     work = alps.poll().json()
@@ -297,8 +297,8 @@ def test_what_cannot_be_is_dropped_and_the_rest_is_used(edge):
     ]
 
 
-def test_work_is_good_for_one_reply_of_its_own_edge_in_time(store, edge, short_deadline):
-    alps, thief, asker = edge("alps", a=ICE), edge("thief"), edge("asker")
+def test_work_is_good_for_one_reply_of_its_own_site_in_time(store, site, short_deadline):
+    alps, thief, asker = site("alps", a=ICE), site("thief"), site("asker")
     assert alps.poll(0).status_code == 204
     answer = asking(asker)
     work = f"/v1/work/{alps.poll().json()['id']}"
@@ -314,18 +314,18 @@ def test_work_is_good_for_one_reply_of_its_own_edge_in_time(store, edge, short_d
     assert {one.name: one.refused for one in store.registry.sites()} == {"alps": 2, "asker": 0, "thief": 1}
 
 
-def given(edge, alps, *texts):
-    """The lines of an answer that an edge was given from what another releases for it."""
+def given(site, alps, *texts):
+    """The lines of an answer that a site was given from what another releases for it."""
     assert alps.poll(0).status_code == 204
-    answer = asking(edge)
+    answer = asking(site)
     work = alps.poll().json()
     passages = [passage(text, ref=f"e{n}") for n, text in enumerate(texts)]
     assert alps.post(f"/v1/work/{work['id']}", {"passages": passages}).status_code == 200
     return sorted(answer().lines, key=lambda line: line.ref)
 
 
-def test_an_edge_is_asked_what_is_behind_the_lines_it_gave_in_one_go(edge):
-    alps, asker = edge("alps", a=ICE), edge("asker")
+def test_a_site_is_asked_what_is_behind_the_lines_it_gave_in_one_go(site):
+    alps, asker = site("alps", a=ICE), site("asker")
     first, second = given(asker, alps, FLOWS, "The ice of glaciers carves valleys.")
     told = begun(lambda: asker.audit(second, first, second))
     work = alps.poll().json()
@@ -338,18 +338,18 @@ def test_an_edge_is_asked_what_is_behind_the_lines_it_gave_in_one_go(edge):
     assert (kept.passages, kept.withheld, kept.problem) == ((), 1, "kept here no more")
 
 
-def test_only_lines_of_ones_own_answers_are_asked_for(store, edge):
-    alps, asker, thief = edge("alps", a=ICE), edge("asker"), edge("thief")
+def test_only_lines_of_ones_own_answers_are_asked_for(store, site):
+    alps, asker, thief = site("alps", a=ICE), site("asker"), site("thief")
     (line,) = given(asker, alps, FLOWS)
     other = {"source_id": "d2", "ref": "e2", "kind": "edge", "site": "asker", "receipt": "0" * 64}
     forged = [line.model_copy(update={name: value}) for name, value in other.items()]
     assert {one.problem for one in asker.audit(*forged)} == {NOT_GIVEN}
-    assert [one.problem for one in thief.audit(line)] == [NOT_GIVEN], "another edge's reference is refused"
-    assert alps.poll(0).status_code == 204, "and the edge is not asked"
+    assert [one.problem for one in thief.audit(line)] == [NOT_GIVEN], "another site's reference is refused"
+    assert alps.poll(0).status_code == 204, "and the site is not asked"
     StoredSites(store).remove("alps")
     assert [one.problem for one in asker.audit(line)] == [WITHDRAWN]
-    edge("alps", a=ICE)
-    assert [one.problem for one in asker.audit(line)] == [NOT_GIVEN], "the next edge of that name has not given it"
+    site("alps", a=ICE)
+    assert [one.problem for one in asker.audit(line)] == [NOT_GIVEN], "the next site of that name has not given it"
     assert asker.post("/v1/audits", {"lines": [{"site": "alps"}]}).status_code == 422
 
 
@@ -365,16 +365,16 @@ def test_only_lines_of_ones_own_answers_are_asked_for(store, edge):
         ),
     ],
 )
-def test_a_bad_reply_to_an_audit_is_named(edge, body, status, problem):
-    alps, asker = edge("alps", a=ICE), edge("asker")
+def test_a_bad_reply_to_an_audit_is_named(site, body, status, problem):
+    alps, asker = site("alps", a=ICE), site("asker")
     lines = given(asker, alps, FLOWS)
     told = begun(lambda: asker.audit(*lines))
     assert alps.post(f"/v1/work/{alps.poll().json()['id']}", body).status_code == status
     assert [(one.passages, one.problem) for one in told()] == [((), problem)]
 
 
-def test_a_withdrawn_edge_is_gone_at_once(store, edge, operator_file):
-    alps, asker = edge("alps", a=ICE), edge("asker")
+def test_a_withdrawn_site_is_gone_at_once(store, site, operator_file):
+    alps, asker = site("alps", a=ICE), site("asker")
     assert alps.poll(0).status_code == 204
     operator = running_cloud(operator_file)
     assert {one["name"]: one["online"] for one in operator.sites()} == {"alps": True, "asker": False}
@@ -389,24 +389,24 @@ def test_a_withdrawn_edge_is_gone_at_once(store, edge, operator_file):
         operator.remove("alps")
 
 
-def test_what_a_withdrawn_edge_told_is_in_no_file(tmp_path):
+def test_what_a_withdrawn_site_told_is_in_no_file(tmp_path):
     def bytes_of_all():
         return b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
 
     with LadybugStore(tmp_path / "cloud.lbug") as store, contextlib.ExitStack() as opened:
         served_at = opened.enter_context(served(cloud_of(store), ServiceAddress("127.0.0.1", 0), tmp_path / "cloud.operator"))
-        edges = {name: Edge(served_at, name, StoredSites(store).add(name)) for name in ("alps", "bakery", "asker")}
-        for one in edges.values():
+        sites = {name: Site(served_at, name, StoredSites(store).add(name)) for name in ("alps", "bakery", "asker")}
+        for one in sites.values():
             opened.enter_context(one.client)
-        edges["alps"].tell({"a": "Zerzura lies behind the glaciers."})
-        edges["bakery"].tell({"b": BREAD})
+        sites["alps"].tell({"a": "Zerzura lies behind the glaciers."})
+        sites["bakery"].tell({"b": BREAD})
         assert b"Zerzura" in bytes_of_all()
         operator = running_cloud(tmp_path / "cloud.operator")
         operator.remove("alps")
         assert operator.compact() == "compacted; the file no longer contains deleted text"
         assert b"Zerzura" not in bytes_of_all()
         assert b"yeast" in bytes_of_all()
-        assert [one.site for one in edges["asker"].ask("How is dough baked?").missing] == ["bakery"], "the others are asked"
+        assert [one.site for one in sites["asker"].ask("How is dough baked?").missing] == ["bakery"], "the others are asked"
 
 
 def test_the_operators_service_takes_its_token(store, address, operator_file, tmp_path):
@@ -441,7 +441,7 @@ def test_the_application_manages_sites_with_and_without_a_running_cloud(graph):
     token = graph.cloud.add("alps").token
     assert [(site.name, site.online, site.summaries) for site in graph.cloud.sites().sites] == [("alps", False, 0)]
     with graph.cloud.serve(port=0) as running:
-        one = Edge(running.address, "alps", token)
+        one = Site(running.address, "alps", token)
         with one.client:
             one.tell({"a": ICE})
             assert one.poll(0).status_code == 204

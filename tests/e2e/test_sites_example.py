@@ -18,7 +18,7 @@ SECRET = "heron-7731"
 
 
 @pytest.mark.long
-def test_the_script_answers_ten_questions_from_four_edges_audits_one_and_ends_all(cli, monkeypatch, tmp_path):
+def test_the_script_answers_ten_questions_from_four_sites_audits_one_and_ends_all(cli, monkeypatch, tmp_path):
     env = {name: value for name, value in os.environ.items() if not name.startswith("DRAG_GRAPH_")}
     env |= {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "DEMO": str(tmp_path / "demo")}
     command = ["bash", str(FOLDER / "run.sh")]
@@ -57,7 +57,7 @@ def commands():
     return [shlex.split(words) for script in sorted(scripts) for words in re.findall(r"drag-graph ([^<>|\n]*)", script)]
 
 
-def test_the_compose_file_has_four_edges_and_a_cloud():
+def test_the_compose_file_has_four_sites_and_a_cloud():
     document = compose()
     services = document["services"]
     assert set(services) == EDGES | {"cloud"}

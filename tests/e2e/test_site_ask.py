@@ -1,4 +1,4 @@
-"""`drag-graph ask` in the folder of an edge: its own answer where that is sure, else the cloud's."""
+"""`drag-graph ask` in the folder of a site: its own answer where that is sure, else the cloud's."""
 
 import json
 import threading
@@ -39,7 +39,7 @@ ASKED = "How fast does the ice of glaciers flow?"
 
 @pytest.fixture
 def cloud(tmp_path):
-    """A real cloud, the address on the loopback where it listens, and the tokens of its edges `alps` and `here`."""
+    """A real cloud, the address on the loopback where it listens, and the tokens of its sites `alps` and `here`."""
     store, board = DictStore(), WorkBoard()
     store.migrate()
     settings = Settings(embedder="lexical", asked_seconds=60.0)
@@ -51,7 +51,7 @@ def cloud(tmp_path):
 
 @pytest.fixture
 def alps(cloud, tmp_path):
-    """Another edge, that knows of glaciers and releases passages."""
+    """Another site, that knows of glaciers and releases passages."""
     cloud, address, tokens = cloud
     store, stop = DictStore(), threading.Event()
     store.migrate()
@@ -75,7 +75,7 @@ def alps(cloud, tmp_path):
     thread.start()
     end = time.monotonic() + 60
     while not any(site["summaries"] and site["online"] for site in cloud.listing()):
-        assert time.monotonic() < end, "the edge has not told its summary"
+        assert time.monotonic() < end, "the site has not told its summary"
         time.sleep(0.02)
     yield
     stop.set()
@@ -84,7 +84,7 @@ def alps(cloud, tmp_path):
 
 @pytest.fixture
 def here(cli, cloud, tmp_path, monkeypatch):
-    """The asking edge's folder: it knows of bees alone."""
+    """The asking site's folder: it knows of bees alone."""
     _, address, tokens = cloud
     monkeypatch.setenv("DRAG_GRAPH_CLOUD_TOKEN", tokens["here"])
     monkeypatch.setenv("DRAG_GRAPH_STORE", str(tmp_path / "graph.lbug"))
@@ -118,7 +118,7 @@ def test_what_is_sure_is_answered_here_and_what_is_not_by_the_cloud(here, alps, 
     assert kinds["question"] == 2, "the sure question has not left"
 
 
-def test_an_answer_of_the_cloud_is_kept_and_its_audit_goes_on_at_the_edge(here, alps, cli, tmp_path):
+def test_an_answer_of_the_cloud_is_kept_and_its_audit_goes_on_at_the_site(here, alps, cli, tmp_path):
     said = here(ASKED, "--json").json
     assert here(ASKED, "--json").json["answer_id"] == said["answer_id"], "the same outcome is the same answer"
     (kept,) = [one for one in cli("answers", "--json").json if one["question"] == ASKED]
@@ -170,7 +170,7 @@ def test_a_file_is_asked_and_local_asks_nobody(here, alps, tmp_path, cli):
     assert cli("edge", "traffic", "--json").json["totals"]["requests"] == before
 
 
-def test_where_no_edge_has_a_line_the_local_answer_is_given(here, cli):
+def test_where_no_site_has_a_line_the_local_answer_is_given(here, cli):
     options = [word for option in ("Lava", "Ice", "Cider") for word in ("--option", option)]
     said = here("What does copper dissolve in?", *options, "--json").json
     assert said["student"] == "nearest", "a guess of the cloud's student is worth no more"

@@ -147,7 +147,7 @@ def gate(**told):
     return PrivacyGate(GuardedRewriter(ToldRewriter(told)))
 
 
-def test_an_edge_answers_what_the_cloud_asks(cloud, folder):
+def test_a_site_answers_what_the_cloud_asks(cloud, folder):
     alps, asker = folder(release="passages"), folder("asker")
     alps.tell(document("alps", FLOWS))
     with alps.serving():
@@ -158,7 +158,7 @@ def test_an_edge_answers_what_the_cloud_asks(cloud, folder):
     assert answer.missing == ()
     (stored,) = alps.store.read([document("alps", FLOWS).source_id])
     evidence = {item.id for item in stored.evidence}
-    assert evidence & {line.ref for line in answer.lines}, "the edge can find its own line again"
+    assert evidence & {line.ref for line in answer.lines}, "the site can find its own line again"
 
 
 def test_a_summary_that_leaves_is_sent_once(cloud, folder):
@@ -229,7 +229,7 @@ def audited(asker, answer):
     return dict(zip([line.text for line in answer.lines], asker.client.audit(lines), strict=True))
 
 
-def test_an_audit_goes_on_at_the_edge_that_released_the_line(cloud, folder, monkeypatch):
+def test_an_audit_goes_on_at_the_site_that_released_the_line(cloud, folder, monkeypatch):
     alps, asker = folder(release="passages"), folder("asker")
     alps.tell(document("alps", FLOWS), document("canary", SECRET))
     with alps.serving():
@@ -243,7 +243,7 @@ def test_an_audit_goes_on_at_the_edge_that_released_the_line(cloud, folder, monk
         assert passage.kind == "evidence"
         assert passage.text == text if kinds[text] == "evidence" else passage.text in {FLOWS, SECRET}
     asked = {row.kind: (row.requests, row.texts) for row in alps.traffic.rows()}
-    assert asked["audit"] == (1, len(behind)), "the edge can see that it was asked"
+    assert asked["audit"] == (1, len(behind)), "the site can see that it was asked"
     assert {row.kind: row.texts for row in asker.traffic.rows()}["audit"] == 0
 
     # What is to stay from now on stays, though its line was given before.
@@ -351,7 +351,7 @@ def test_a_question_with_private_details_does_not_leave(folder):
     assert not [row for row in asker.traffic.rows() if row.kind == "question"]
 
 
-def test_a_cloud_that_does_not_know_the_edge_never_sees_its_token(cloud, address, folder, tmp_path):
+def test_a_cloud_that_does_not_know_the_site_never_sees_its_token(cloud, address, folder, tmp_path):
     stranger = Folder(tmp_path, address, "not the token", name="stranger")
     with pytest.raises(CloudRefused, match="does not know the site 'stranger' by its token"):
         stranger.client.ask(ASKED)
@@ -382,11 +382,11 @@ def test_what_is_no_cloud_is_waited_for(tmp_path, said):
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        edge = Folder(tmp_path, f"http://127.0.0.1:{server.server_address[1]}", "token")
+        site = Folder(tmp_path, f"http://127.0.0.1:{server.server_address[1]}", "token")
         with pytest.raises(CloudUnavailable):
-            edge.client.ask(ASKED)
+            site.client.ask(ASKED)
         server.shutdown()
-        edge.client.close()
+        site.client.close()
 
 
 def test_a_network_takes_tls_or_the_word_for_it(tmp_path):
@@ -487,7 +487,7 @@ def test_over_a_network_that_delays_and_drops_every_question_ends(cloud, folder,
     assert [one.summaries for one in cloud.store.registry.sites() if one.name == "alps"] == [1]
 
 
-def test_an_edge_waits_for_its_cloud_with_growing_pauses(folder, caplog):
+def test_a_site_waits_for_its_cloud_with_growing_pauses(folder, caplog):
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
     alps = folder(network=address)

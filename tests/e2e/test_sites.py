@@ -1,6 +1,6 @@
-"""Four edges and a cloud, each a process of its own over a store of its own, as people run them.
+"""Four sites and a cloud, each a process of its own over a store of its own, as people run them.
 
-Edges are killed, the cloud is restarted, the network of one edge delays and drops: each question ends with an answer or with a
+Sites are killed, the cloud is restarted, the network of one site delays and drops: each question ends with an answer or with a
 clear reason. What is waited for is looked for again and again: on a busy machine a process may get no turn for seconds.
 """
 
@@ -47,7 +47,7 @@ ASKED = "How fast does glacier ice flow in the Alps?"
 FLOWS = "metres a day"
 SECONDS = 60
 DEADLINE = 6
-"""Seconds that edges have to answer; one that hangs is waited for so long."""
+"""Seconds that sites have to answer; one that hangs is waited for so long."""
 
 
 def until(condition, what):
@@ -59,7 +59,7 @@ def until(condition, what):
 
 
 class System:
-    """The folders of a cloud and its edges, and the processes that serve there. The edge `alps` is behind a bad network."""
+    """The folders of a cloud and its sites, and the processes that serve there. The site `alps` is behind a bad network."""
 
     def __init__(self, folder, cli, monkeypatch):
         self.folder, self._cli, self._monkeypatch = folder, cli, monkeypatch
@@ -124,20 +124,20 @@ class System:
             self.serve_cloud()
         for name in DOCUMENTS.keys() - self.processes.keys():
             self.serve_edge(name)
-        until(lambda: self.online() == set(DOCUMENTS), "all edges are connected")
+        until(lambda: self.online() == set(DOCUMENTS), "all sites are connected")
 
     def settings(self, name):
         return Settings(store=str(self.folder / name / ".drag-graph/graph.lbug"))
 
     def online(self):
-        """The names of the edges that are connected and have told their summaries."""
+        """The names of the sites that are connected and have told their summaries."""
         operator = running_cloud(self.settings("cloud").operator_path)
-        return {edge["name"] for edge in operator.sites() if edge["online"] and edge["summaries"]} if operator else set()
+        return {site["name"] for site in operator.sites() if site["online"] and site["summaries"]} if operator else set()
 
     def ask(self, name="bakery", address=""):
-        """Ask as an edge: each question ends within the deadline, with an answer that says of each edge what it did."""
-        edge = self.settings(name).model_copy(update={"cloud": address or self.address, "edge_name": name})
-        with make_cloud_client(edge, None) as client:
+        """Ask as a site: each question ends within the deadline, with an answer that says of each site what it did."""
+        site = self.settings(name).model_copy(update={"cloud": address or self.address, "edge_name": name})
+        with make_cloud_client(site, None) as client:
             answer = client.ask(ASKED)
         silent = {one.site for one in answer.asked if not one.passages} - {one.site for one in answer.missing}
         assert silent <= {"bakery", "coast"}, "who knows about ice has sent something, or it is said why not"
@@ -145,7 +145,7 @@ class System:
         return answer
 
     def answered_by(self, name):
-        """Ask until an edge's line is in the answer."""
+        """Ask until a site's line is in the answer."""
 
         def answer():
             found = self.ask()
@@ -154,7 +154,7 @@ class System:
         return until(answer, f"{name} answers")
 
     def sent(self, name):
-        """How many summaries an edge has sent."""
+        """How many summaries a site has sent."""
         return sum(row.texts for row in Traffic(self.settings(name).traffic_path).rows() if row.kind == "summaries")
 
     def end(self, name, number):
@@ -183,8 +183,8 @@ def whole(system):
     return system
 
 
-def reasons(answer, edge):
-    return {one.reason for one in answer.missing if one.site == edge}
+def reasons(answer, site):
+    return {one.reason for one in answer.missing if one.site == site}
 
 
 @pytest.mark.slow
@@ -193,7 +193,7 @@ def test_a_killed_cloud_comes_back_by_hashes_and_goes_on_with_audits(whole):
         said = whole.run("bakery", "ask", ASKED, "--json").json
         return said if {line.get("site") for line in said["lines"]} >= {"alps", "polar"} else None
 
-    said = until(asked, "the edges that know have answered")
+    said = until(asked, "the sites that know have answered")
     assert FLOWS in " ".join(line["text"] for line in said["lines"])
     told = {name: whole.sent(name) for name in DOCUMENTS}
     assert min(told.values()) >= 1
@@ -213,10 +213,10 @@ def test_a_killed_cloud_comes_back_by_hashes_and_goes_on_with_audits(whole):
         lines = whole.run("bakery", "audit", said["answer_id"], "--json").json["lines"]
         return lines if all(line["elsewhere"]["origin"]["passages"] for line in lines) else None
 
-    lines = until(behind, "the audit goes on at the edges")
+    lines = until(behind, "the audit goes on at the sites")
     assert {line["elsewhere"]["origin"]["passages"][0]["document"]["name"] for line in lines} >= {"glaciers.txt", "ice.txt"}
     counted = {row.kind: row.texts for row in Traffic(whole.settings("polar").traffic_path).rows()}
-    assert counted["audit"] >= 1, "the edge can see that it was asked"
+    assert counted["audit"] >= 1, "the site can see that it was asked"
 
 
 @pytest.mark.slow
@@ -236,7 +236,7 @@ def test_over_a_network_that_drops_and_delays_each_question_ends(whole):
 
     whole.network.is_down = True
     whole.network.cut()
-    until(lambda: "alps" not in whole.online(), "the edge is cut off")
+    until(lambda: "alps" not in whole.online(), "the site is cut off")
     assert reasons(whole.ask(), "alps") == {AWAY}
     with pytest.raises(CloudUnavailable):
         whole.ask(address=whole.network.address)
@@ -245,20 +245,20 @@ def test_over_a_network_that_drops_and_delays_each_question_ends(whole):
 
 
 @pytest.mark.slow
-def test_an_edge_that_is_killed_in_the_middle_of_a_question_is_named(whole):
+def test_a_site_that_is_killed_in_the_middle_of_a_question_is_named(whole):
     whole.answered_by("alps")
     whole.processes["alps"].send_signal(signal.SIGSTOP)
     before, answers = whole.network.passed, []
     asking = threading.Thread(target=lambda: answers.append(whole.ask()))
     asking.start()
-    until(lambda: whole.network.passed > before or answers, "the edge was asked")
+    until(lambda: whole.network.passed > before or answers, "the site was asked")
     whole.end("alps", signal.SIGKILL)
     asking.join(SECONDS)
     (answer,) = answers
     assert reasons(answer, "alps") <= {LATE, AWAY}
     assert reasons(answer, "alps")
     assert not [line for line in answer.lines if line.site == "alps"]
-    until(lambda: "alps" not in whole.online(), "the killed edge is away")
+    until(lambda: "alps" not in whole.online(), "the killed site is away")
     assert reasons(whole.ask(), "alps") == {AWAY}
     assert whole.answered_by("polar")
 
@@ -273,9 +273,9 @@ def test_all_end_when_they_are_told_to_and_what_stays_has_stayed(system):
 
     everything = b"".join(path.read_bytes() for path in (system.folder / "cloud" / ".drag-graph").iterdir())
     assert b"Glacier" in everything
-    assert b"canary-4711" not in everything, "what never leaves an edge is not at the cloud"
+    assert b"canary-4711" not in everything, "what never leaves a site is not at the cloud"
     bakery = b"".join(path.read_bytes() for path in (system.folder / "bakery" / ".drag-graph").iterdir())
-    assert b"canary-4711" not in bakery, "nor at the edge that asked"
+    assert b"canary-4711" not in bakery, "nor at the site that asked"
 
     said = system.run("polar", "edge", "traffic", "--json").json
     assert {row["kind"] for row in said["days"]} >= {"hello", "sync", "summaries", "poll", "passages"}

@@ -1,4 +1,4 @@
-"""Making a folder an edge of a cloud, and looking at it, by the commands that people type."""
+"""Making a folder a site of a cloud, and looking at it, by the commands that people type."""
 
 import io
 import sys
@@ -18,7 +18,7 @@ from drag_graph.testing.dict_store import DictStore
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    """The address of a cloud, and the token of its edge `alps`."""
+    """The address of a cloud, and the token of its site `alps`."""
     store, embedder, board = DictStore(), LexicalEmbedder(), WorkBoard()
     store.migrate()
     asker = CloudAsker(Settings(embedder="lexical"), store.registry, embedder, NearestStudent(embedder), board)
@@ -37,7 +37,7 @@ def typed(monkeypatch):
     return give
 
 
-def test_a_folder_becomes_an_edge(cli, typed, known, tmp_path):
+def test_a_folder_becomes_a_site(cli, typed, known, tmp_path):
     address, token = known
     (tmp_path / "drag-graph.toml").write_text('# ours\nembedder = "lexical"\n', encoding="utf-8")
     typed(f"{token}\n")
@@ -78,7 +78,7 @@ def test_a_folder_becomes_an_edge(cli, typed, known, tmp_path):
         (["--name", "alps"], 2, "The address of the cloud is missing"),
     ],
 )
-def test_what_is_no_edge_of_the_cloud_writes_nothing(cli, typed, known, tmp_path, flags, code, said):
+def test_what_is_no_site_of_the_cloud_writes_nothing(cli, typed, known, tmp_path, flags, code, said):
     typed("not the token\n")
     done = cli("edge", "init", *(known[0] if flag == "ADDRESS" else flag for flag in flags))
     assert (done.code, said in done.err) == (code, True), done.err
@@ -86,7 +86,7 @@ def test_what_is_no_edge_of_the_cloud_writes_nothing(cli, typed, known, tmp_path
     assert not list(tmp_path.glob(".drag-graph/*token"))
 
 
-def test_a_cloud_that_is_away_does_not_keep_an_edge_from_beginning(cli, monkeypatch, tmp_path):
+def test_a_cloud_that_is_away_does_not_keep_a_site_from_beginning(cli, monkeypatch, tmp_path):
     monkeypatch.setenv("DRAG_GRAPH_CLOUD_TOKEN", "a token")
     done = cli("edge", "init", "--cloud", "http://127.0.0.1:9", "--name", "alps", "--json")
     assert done.code == 0
@@ -97,7 +97,7 @@ def test_a_cloud_that_is_away_does_not_keep_an_edge_from_beginning(cli, monkeypa
     assert cli("config", "--json").json["cloud"]["origin"] == "drag-graph.toml"
 
 
-def test_a_folder_that_is_no_edge_says_so(cli):
+def test_a_folder_that_is_no_site_says_so(cli):
     for command in ("serve", "status", "traffic"):
         done = cli("edge", command)
         assert done.code == 2
