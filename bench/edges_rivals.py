@@ -98,7 +98,7 @@ class Model:
         return str(choice["message"]["content"])
 
     def tokens(self, text: str) -> list[int]:
-        return self.server.tokens(text, whole=False, marks=False)
+        return [int(token) for token in self.server.ask("/tokenize", {"content": text})["tokens"]]
 
     def __deepcopy__(self, memo: object) -> "Model":
         """Share it: the rivals copy their settings."""
@@ -115,7 +115,7 @@ class Tokens:
         return self.model.tokens(text)
 
     def decode(self, tokens: Iterable[int]) -> str:
-        return str(self.model.server.post("/detokenize", {"tokens": list(tokens)})["content"])
+        return str(self.model.server.ask("/detokenize", {"tokens": list(tokens)})["content"])
 
     def __deepcopy__(self, memo: object) -> "Tokens":
         return self

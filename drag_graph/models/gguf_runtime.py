@@ -53,8 +53,8 @@ class LlamaServer:
         self.address = str(self._server.listening_address)
         headers = {"Authorization": f"Bearer {self.api_key}"}
         self._client = httpx.Client(base_url=self.address, headers=headers, timeout=_TIMEOUT, trust_env=False)
-        self.vocabulary = int(self.get("/v1/models")["data"][0]["meta"]["n_vocab"])
-        self.context_window = int(self.get("/props")["default_generation_settings"]["n_ctx"])
+        self.vocabulary = int(self.ask("/v1/models")["data"][0]["meta"]["n_vocab"])
+        self.context_window = int(self.ask("/props")["default_generation_settings"]["n_ctx"])
 
     @classmethod
     def of(cls, path: Path, context_window: int = CONTEXT_WINDOW) -> Self:
@@ -75,70 +75,18 @@ class LlamaServer:
             if loaded is not None:
                 loaded.close()
 
-    def get(self, path: str) -> Any:
-        """Return the document at a path of the server."""
-        return self._request("GET", path)
-
-    def post(self, path: str, document: Mapping[str, Any]) -> Any:
-        """Return the server's reply to a document."""
-        return self._request("POST", path, document)
-
-    def _request(self, method: str, path: str, document: Mapping[str, Any] | None = None) -> Any:
+    def ask(self, path: str, document: Mapping[str, Any] | None = None) -> Any:
+        """Return the server's reply to a document, or what is at a path."""
         import httpx
 
         try:
-            reply = self._client.request(method, path, json=document)
+            reply = self._client.request("GET" if document is None else "POST", path, json=document)
         except httpx.HTTPError as error:  # too slow, or it ended
-            message = f"The llama.cpp server with {self.path.name} does not answer: {type(error).__name__}."
+            message = f"llama.cpp with {self.path.name} does not answer: {type(error).__name__}."
             raise ModelUnavailable(message, hint="Try again when the machine is less busy.") from error
         if reply.is_error:
-            raise ModelUnavailable(f"The llama.cpp server with {self.path.name} answers HTTP {reply.status_code}.")
+            raise ModelUnavailable(f"llama.cpp with {self.path.name} answers HTTP {reply.status_code}.")
         return reply.json()
-
-    def tokens(self, text: str, *, whole: bool, marks: bool) -> list[int]:
-        """Return the token ids of `text`. `whole`: with the mark of a beginning. `marks`: chat marks are special tokens."""
-        document = {"content": text, "add_special": whole, "parse_special": marks}
-        return [int(token) for token in self.post("/tokenize", document)["tokens"]]
-
-    def log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return the natural log-probability of each token of each continuation of `prompt`."""
-        # First the prompt alone, so that its cache is the same for all continuations.
-        self.post("/completion", {"prompt": list(prompt), "n_predict": 0, "cache_prompt": True})
-        return [
-            [self._log_probability([*prompt, *ids[:place]], token) for place, token in enumerate(ids)] for ids in continuations
-        ]
-
-    def _log_probability(self, before: list[int], token: int) -> float:
-        entry = self._force(before, token, probabilities=1)
-        if entry is None:  # nothing is reported for the first bytes of a character, except in the list of all alternatives
-            entry = self._force(before, self.tokens("a", whole=False, marks=False)[-1], probabilities=self.vocabulary)
-            entry = next((other for other in (entry or {}).get("top_logprobs", ()) if other["id"] == token), None)
-        if entry is None or entry["id"] != token:
-            raise ModelUnavailable(f"The llama.cpp server with {self.path.name} reports no likelihood of a given token.")
-        return float(entry["logprob"])
-
-    def _force(self, before: list[int], token: int, *, probabilities: int) -> Any:
-        """Make the model generate `token`. Return its log-probability and those of the likeliest alternatives."""
-        document = {
-            "prompt": before,
-            "n_predict": 1,
-            "n_probs": probabilities,
-            "logit_bias": [[token, _FORCE]],
-            "samplers": ["temperature"],
-            "temperature": 0,
-            "cache_prompt": True,
-        }
-        return next(iter(self.post("/completion", document).get("completion_probabilities", ())), None)
-
-    def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
-        """Continue `prompt` greedily by up to `limit` tokens. Return the text and the log-probabilities of its tokens."""
-        document = {"prompt": list(prompt), "n_predict": limit, "n_probs": 1, "temperature": 0, "cache_prompt": True}
-        reply = self.post("/completion", document)
-        return str(reply["content"]), [float(token["logprob"]) for token in reply.get("completion_probabilities", ())]
-
-    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """Return the messages in the model's chat template, up to the model's turn."""
-        return str(self.post("/apply-template", {"messages": [dict(message) for message in messages]})["prompt"])
 
     def close(self) -> None:
         """Unload the model."""
@@ -170,16 +118,45 @@ class GgufModel:
         return has_chat_template(self._path)
 
     def chat(self, prompt: Prompt) -> str:
-        return self._server.chat(prompt.messages())
+        return str(self._server.ask("/apply-template", {"messages": list(prompt.messages())})["prompt"])
 
     def tokens(self, text: str, form: Form) -> list[int]:
-        return self._server.tokens(text, whole=form != "part", marks=form == "chat")
+        document = {"content": text, "add_special": form != "part", "parse_special": form == "chat"}
+        return [int(token) for token in self._server.ask("/tokenize", document)["tokens"]]
 
     def log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
-        return self._server.log_probabilities(prompt, continuations)
+        # First the prompt alone, so that its cache is the same for all continuations.
+        self._server.ask("/completion", {"prompt": list(prompt), "n_predict": 0, "cache_prompt": True})
+        return [
+            [self._log_probability([*prompt, *ids[:place]], token) for place, token in enumerate(ids)] for ids in continuations
+        ]
+
+    def _log_probability(self, before: list[int], token: int) -> float:
+        entry = self._force(before, token, probabilities=1)
+        if entry is None:  # nothing is reported for the first bytes of a character, except in the list of all alternatives
+            entry = self._force(before, self.tokens("a", "part")[-1], probabilities=self._server.vocabulary)
+            entry = next((other for other in (entry or {}).get("top_logprobs", ()) if other["id"] == token), None)
+        if entry is None or entry["id"] != token:
+            raise ModelUnavailable(f"llama.cpp with {self._path.name} does not report the likelihood of a given token.")
+        return float(entry["logprob"])
+
+    def _force(self, before: list[int], token: int, *, probabilities: int) -> Any:
+        """Make the model generate `token`. Return its log-probability and those of the likeliest alternatives."""
+        document = {
+            "prompt": before,
+            "n_predict": 1,
+            "n_probs": probabilities,
+            "logit_bias": [[token, _FORCE]],
+            "samplers": ["temperature"],
+            "temperature": 0,
+            "cache_prompt": True,
+        }
+        return next(iter(self._server.ask("/completion", document).get("completion_probabilities", ())), None)
 
     def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
-        return self._server.write(prompt, limit)
+        document = {"prompt": list(prompt), "n_predict": limit, "n_probs": 1, "temperature": 0, "cache_prompt": True}
+        reply = self._server.ask("/completion", document)
+        return str(reply["content"]), [float(token["logprob"]) for token in reply.get("completion_probabilities", ())]
 
     @property
     def _server(self) -> LlamaServer:

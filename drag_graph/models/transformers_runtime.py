@@ -7,11 +7,10 @@ import copy
 import inspect
 import logging
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeVar
-
-import numpy as np
 
 from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.models.causal_model import Form
@@ -31,19 +30,12 @@ _log = logging.getLogger(__name__)
 class TransformersModel:
     """A model by its hub name or folder as a `CausalModel`, loaded on first use.
 
-    `device` is `auto` (CUDA if available, else the CPU) or a device of torch. The quantisations `8bit` and `4bit` need CUDA,
-    bitsandbytes and accelerate; without them a warning is logged and the model runs at full precision, with which `auto`
-    begins. When memory runs out, a warning is logged and the next smaller setting is used (8 bit, 4 bit, CPU).
+    It runs on CUDA if available, else on the CPU. The quantisations `8bit` and `4bit` need CUDA, bitsandbytes and accelerate;
+    without them a warning is logged and the model runs at full precision, with which `auto` begins. When memory runs out, a
+    warning is logged and the next smaller setting is used (8 bit, 4 bit, CPU).
     """
 
-    def __init__(
-        self,
-        name_or_path: str,
-        *,
-        quantisation: Quantisation = "auto",
-        device: str = "auto",
-        context_window: int | None = None,
-    ) -> None:
+    def __init__(self, name_or_path: str, *, quantisation: Quantisation = "auto") -> None:
         """Raise MissingExtra without torch or transformers. A missing model raises UnknownModel on first use."""
         for package in ("torch", "transformers"):
             if find_spec(package) is None:
@@ -51,12 +43,8 @@ class TransformersModel:
         prepare_libraries()
         self._source = str(Path(name_or_path).expanduser()) if Path(name_or_path).expanduser().is_dir() else name_or_path
         self._name = name_or_path
-        self._device = device
-        self._rungs = _rungs(quantisation, self._resolved_device())
-        self._given_window = context_window
-        self._loaded_tokenizer: Any = None
+        self._rungs = _rungs(quantisation, _device())
         self._loaded_model: Any = None
-        self._window = 0
 
     @property
     def name(self) -> str:
@@ -67,21 +55,23 @@ class TransformersModel:
         """The setting in use: `none` (its own precision on the device), `8bit`, `4bit` or `cpu`."""
         return self._rungs[0]
 
-    @property
+    @cached_property
     def context_window(self) -> int:
-        """The argument of the constructor, else the limit in the model's configuration, else 2048 tokens."""
-        if not self._window:
-            self._window = self._given_window or self._configured_window()
-        return self._window
+        """The limit in the model's configuration, else 2048 tokens."""
+        from transformers import AutoConfig
+
+        config = self._from_hub(AutoConfig.from_pretrained).get_text_config()
+        limits = (getattr(config, "max_position_embeddings", None), self._tokenizer.model_max_length)
+        return min([int(limit) for limit in limits if limit and 0 < limit < _UNSET_LENGTH], default=DEFAULT_CONTEXT_WINDOW)
 
     @property
     def follows_instructions(self) -> bool:
-        return bool(getattr(self._tokenizer(), "chat_template", None))
+        return bool(getattr(self._tokenizer, "chat_template", None))
 
     def chat(self, prompt: Prompt) -> str:
         from jinja2.exceptions import TemplateError
 
-        tokenizer = self._tokenizer()
+        tokenizer = self._tokenizer
         settings: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
         messages = list(prompt.messages())
         try:
@@ -92,7 +82,7 @@ class TransformersModel:
 
     def tokens(self, text: str, form: Form) -> list[int]:
         """Return the token ids, without a final end mark. A chat template has written its special tokens already."""
-        tokenizer = self._tokenizer()
+        tokenizer = self._tokenizer
         ids = list(tokenizer.encode(text, add_special_tokens=form == "text"))
         ends = tokenizer.eos_token_id is not None and len(ids) > 1 and ids[-1] == tokenizer.eos_token_id
         return ids[:-1] if ends and form == "text" else ids
@@ -102,16 +92,18 @@ class TransformersModel:
 
     def _log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
         """Read the prompt once, then each continuation on top of it."""
-        first, cache = self._logits(prompt, keep=1)
+        import torch
+
+        first, cache = self._read(prompt, keep=1)
         results = []
         for ids in continuations:
-            later = self._logits(ids[:-1], keep=len(ids) - 1, after=copy.deepcopy(cache))[0] if len(ids) > 1 else first[:0]
-            places = _log_softmax(np.concatenate([first, later]))
+            later = self._read(ids[:-1], keep=len(ids) - 1, after=copy.deepcopy(cache))[0] if len(ids) > 1 else first[:0]
+            places = torch.cat([first, later])
             results.append([float(places[place, token]) for place, token in enumerate(ids)])
         return results
 
-    def _logits(self, ids: Sequence[int], *, keep: int, after: Any = None) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Any]:
-        """Return the logits of the last `keep` positions, and the model's cache."""
+    def _read(self, ids: Sequence[int], *, keep: int, after: Any = None) -> tuple[Any, Any]:
+        """Return the log-probabilities of all tokens at the last `keep` positions, and the model's cache."""
         import torch
 
         model = self._model()
@@ -123,14 +115,13 @@ class TransformersModel:
             inputs["logits_to_keep"] = keep
         with torch.inference_mode():
             output = model(**inputs)
-        return np.asarray(output.logits[0, -keep:].float().cpu().numpy(), dtype=np.float64), output.past_key_values
+        return output.logits[0, -keep:].cpu().double().log_softmax(dim=-1), output.past_key_values
 
     def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
-        tokens, logits = self._with_memory(lambda: self._generate(prompt, limit))
-        text = str(self._tokenizer().decode(tokens, skip_special_tokens=True))
-        return text, [float(_log_softmax(row)[token]) for row, token in zip(logits, tokens, strict=True)]
+        tokens, log_probabilities = self._with_memory(lambda: self._generate(prompt, limit))
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=True)), log_probabilities
 
-    def _generate(self, ids: Sequence[int], limit: int) -> tuple[list[int], list[np.ndarray[Any, np.dtype[np.float64]]]]:
+    def _generate(self, ids: Sequence[int], limit: int) -> tuple[list[int], list[float]]:
         import torch
 
         model = self._model()
@@ -148,31 +139,23 @@ class TransformersModel:
                 return_dict_in_generate=True,
                 output_logits=True,
             )
-        logits = [np.asarray(step[0].float().cpu().numpy(), dtype=np.float64) for step in output.logits]
-        return output.sequences[0, len(ids) :].tolist(), logits
+        tokens = output.sequences[0, len(ids) :].tolist()
+        rows = [step[0].cpu().double().log_softmax(dim=-1) for step in output.logits]
+        return tokens, [float(row[token]) for row, token in zip(rows, tokens, strict=True)]
 
     def _padding_id(self) -> int:
-        tokenizer = self._tokenizer()
+        tokenizer = self._tokenizer
         return int(next(value for value in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if value is not None))
 
-    def _configured_window(self) -> int:
-        from transformers import AutoConfig
-
-        config = self._from_hub(AutoConfig.from_pretrained)
-        text = config.get_text_config() if hasattr(config, "get_text_config") else config
-        limits = (getattr(text, "max_position_embeddings", None), self._tokenizer().model_max_length)
-        return min([int(limit) for limit in limits if limit and 0 < limit < _UNSET_LENGTH], default=DEFAULT_CONTEXT_WINDOW)
-
+    @cached_property
     def _tokenizer(self) -> Any:
-        if self._loaded_tokenizer is None:
-            from transformers import AutoTokenizer
+        from transformers import AutoTokenizer
 
-            self._loaded_tokenizer = self._from_hub(AutoTokenizer.from_pretrained)
-        return self._loaded_tokenizer
+        return self._from_hub(AutoTokenizer.from_pretrained)
 
     def _model(self) -> Any:
         if self._loaded_model is None:
-            self._loaded_model = self._from_hub(_load, rung=self._rungs[0], device=self._resolved_device())
+            self._loaded_model = self._from_hub(_load, rung=self._rungs[0], device=_device())
             self._loaded_model.eval()
         return self._loaded_model
 
@@ -185,13 +168,6 @@ class TransformersModel:
                 "Use the hub name or the folder of a causal language model. With HF_HUB_OFFLINE=1 it must be on this machine."
             )
             raise UnknownModel(f"Cannot load the student {self._name!r}: {reason}.", hint=hint) from error
-
-    def _resolved_device(self) -> str:
-        if self._device != "auto":
-            return self._device
-        import torch
-
-        return "cuda" if torch.cuda.is_available() else "cpu"
 
     def _with_memory(self, work: Callable[[], Result]) -> Result:
         """Return the result of `work`, with smaller settings if memory runs out. Raises ModelUnavailable after the last one."""
@@ -212,23 +188,25 @@ class TransformersModel:
             self._rungs = self._rungs[1:]
 
 
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def _rungs(quantisation: Quantisation, device: str) -> list[Rung]:
     """Return the settings to try, largest first. Logs a warning if the quantisation is not possible."""
-    rungs: list[Rung] = {"auto": ["none", "8bit", "4bit"], "none": ["none"], "8bit": ["8bit", "4bit"], "4bit": ["4bit"]}[
-        quantisation
-    ]  # type: ignore[assignment]
+    can_quantise = device == "cuda" and all(find_spec(package) for package in ("bitsandbytes", "accelerate"))
+    if quantisation in {"8bit", "4bit"} and not can_quantise:
+        _log.warning(
+            "%s quantisation needs CUDA, bitsandbytes and accelerate; the student runs at full precision", quantisation
+        )
     if device == "cpu":
-        if quantisation in {"8bit", "4bit"}:
-            _log.warning("%s quantisation needs CUDA; the student runs at full precision on the CPU", quantisation)
         return ["cpu"]
-    can_quantise = device.startswith("cuda") and all(find_spec(package) for package in ("bitsandbytes", "accelerate"))
-    if not can_quantise:
-        if quantisation in {"8bit", "4bit"}:
-            _log.warning(
-                "%s quantisation needs CUDA, bitsandbytes and accelerate; the student runs at full precision", quantisation
-            )
-        rungs = ["none"]
-    return [*rungs, "cpu"]
+    if quantisation == "none" or not can_quantise:
+        return ["none", "cpu"]
+    rungs: list[Rung] = ["none", "8bit", "4bit", "cpu"]
+    return rungs if quantisation == "auto" else rungs[rungs.index(quantisation) :]
 
 
 def _load(source: str, *, rung: Rung, device: str, trust_remote_code: bool) -> Any:
@@ -245,8 +223,3 @@ def _load(source: str, *, rung: Rung, device: str, trust_remote_code: bool) -> A
     dtype = torch.float32 if rung == "cpu" else "auto"
     model = AutoModelForCausalLM.from_pretrained(source, trust_remote_code=trust_remote_code, dtype=dtype)
     return model.to("cpu" if rung == "cpu" else device)
-
-
-def _log_softmax(logits: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))

@@ -1,7 +1,4 @@
-"""The reply shapes of a teacher, and their validation item by item.
-
-A reply is a pydantic model of one list. Unusable items are discarded with a reason; a reply is unusable if no item is left.
-"""
+"""The reply shapes of a teacher: each is a pydantic model of one list (docs/design.md, section 7)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
@@ -13,7 +10,6 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationError,
     model_validator,
 )
 
@@ -42,20 +38,8 @@ def _list(items: Schema) -> Schema:
 
 
 _STRING: Schema = {"type": "string"}
-_LONGEST = {"text": 240, "statement": 240, "subject": 80, "predicate": 60, "object": 80, "name": 80, "summary": 1000}
-"""Maximum length of a string in a bounded schema, by key."""
-_MOST_POSITIONS = 3
-"""Maximum number of evidence positions per triple in a bounded schema."""
-_SHORT = 12
-"""Characters of other values: a number, a short list of numbers, a word from a list."""
 _ENTITY_TYPE: Schema = {"type": "string", "enum": list(ENTITY_TYPES)}
 _POSITION: Schema = {"type": "integer", "description": "0-based position in the request"}
-
-
-def _bounded(key: str, schema: Schema) -> Schema:
-    if schema["type"] == "array":
-        return {**schema, "maxItems": _MOST_POSITIONS}
-    return {**schema, "maxLength": _LONGEST[key]} if key in _LONGEST else schema
 
 
 class Item(BaseModel):
@@ -73,11 +57,9 @@ class EvidenceItem(Item):
     @model_validator(mode="before")
     @classmethod
     def _accept_plain_text(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return {"text": value}
-        if isinstance(value, Mapping) and value.get("framing") not in FRAMINGS:
-            return {**value, "framing": "unspecified"}
-        return value
+        if not isinstance(value, Mapping):
+            return value if isinstance(value, cls) else {"text": value}
+        return value if value.get("framing") in FRAMINGS else {**value, "framing": "unspecified"}
 
 
 class ScoreItem(Item):
@@ -163,57 +145,11 @@ class Reply(BaseModel):
 
     discarded: tuple[str, ...] = Field((), exclude=True)
 
-    @classmethod
-    def bounded_schema(cls, count: int) -> Schema:
-        """Return the JSON schema with up to `count` entries and bounded strings.
-
-        Without bounds, a small model may continue to the limit of its reply. Not all clouds accept bounds.
-        """
-        (name,) = cls.json_schema["properties"]
-        entry = cls.json_schema["properties"][name]["items"]
-        properties = {key: _bounded(key, schema) for key, schema in entry["properties"].items()}
-        return _object(**{name: {**_list({**entry, "properties": properties}), "maxItems": count}})
-
-    @classmethod
-    def longest(cls, count: int) -> int:
-        """Return the maximum number of characters of a reply with `count` entries under the bounded schema."""
-        (name,) = cls.json_schema["properties"]
-        keys = cls.json_schema["properties"][name]["items"]["properties"]
-        marks = len('"": , ')
-        entry = sum(len(key) + marks + _LONGEST.get(key, _SHORT) for key in keys)
-        return len(name) + marks + count * (entry + marks)
-
     @property
     def items(self) -> tuple[Any, ...]:
         """The entries of the reply's list."""
-        found: tuple[Any, ...] = getattr(self, self.schema_name)
-        return found
-
-    @classmethod
-    def parse(cls, document: Any) -> Self:
-        """Validate a JSON document; a bare list is accepted as the list of the shape. An empty list is a valid reply.
-
-        Raises ValueError, with a sentence for the model, if the shape is wrong or no item is usable.
-        """
-        entries = document.get(cls.schema_name) if isinstance(document, Mapping) else document
-        if not isinstance(entries, list):
-            raise ValueError(f'the reply must be a JSON object with a list "{cls.schema_name}"')  # noqa: TRY004
-        usable, discarded = [], []
-        for position, entry in enumerate(entries):
-            try:
-                usable.append(cls.item_type.model_validate(entry))
-            except ValidationError as error:
-                discarded.append(f"{cls.schema_name}[{position}]: {reason_of(error)}")
-        if discarded and not usable:
-            raise ValueError(f"no usable entry; the first: {discarded[0]}")
-        return cls.model_validate({cls.schema_name: usable, "discarded": discarded})
-
-
-def reason_of(error: ValidationError) -> str:
-    """Return place and reason of the first validation error, without the value."""
-    first = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}" if place else str(first["msg"])
+        items: tuple[Any, ...] = getattr(self, self.schema_name)
+        return items
 
 
 class EvidenceReply(Reply):

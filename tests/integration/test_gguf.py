@@ -57,7 +57,7 @@ def test_what_does_not_fit_into_the_memory_is_loaded_with_a_smaller_context_alou
         patched.setattr(library, "Server", with_little_memory)
         server = LlamaServer.of(plain)
     assert "does not fit with a context of 8192 tokens; trying 4096" in caplog.text
-    assert server.tokens("ab", whole=True, marks=False)
+    assert server.context_window <= 4096
 
 
 def listed(server, before, token):
@@ -65,17 +65,17 @@ def listed(server, before, token):
     document = {"prompt": before, "n_predict": 1, "n_probs": server.vocabulary, "temperature": 0, "cache_prompt": False}
     for seed in range(20):  # what is drawn must be a whole character, else nothing is told
         bias = [[40 + seed, 1e4]]
-        reply = server.post("/completion", {**document, "logit_bias": bias, "samplers": ["temperature"]})
+        reply = server.ask("/completion", {**document, "logit_bias": bias, "samplers": ["temperature"]})
         for place in reply.get("completion_probabilities", ()):
             return next(entry["logprob"] for entry in place["top_logprobs"] if entry["id"] == token)
     raise AssertionError("no list was told")
 
 
 def test_the_likelihood_of_a_text_is_the_sum_over_its_tokens_one_by_one(plain):
-    server = LlamaServer.of(plain)
-    prompt = server.tokens("Question: what is wet?\nAnswer:", whole=True, marks=False)
-    texts = [server.tokens(text, whole=False, marks=False) for text in (" water", " sand and stone", " \u6f22\U0001f9ea")]
-    found = server.log_probabilities(prompt, texts)
+    model, server = GgufModel(str(plain)), LlamaServer.of(plain)
+    prompt = model.tokens("Question: what is wet?\nAnswer:", "text")
+    texts = [model.tokens(text, "part") for text in (" water", " sand and stone", " \u6f22\U0001f9ea")]
+    found = model.log_probabilities(prompt, texts)
     for ids, values in zip(texts, found, strict=True):
         assert len(values) == len(ids)
         for place, (token, value) in enumerate(zip(ids, values, strict=True)):
@@ -86,7 +86,7 @@ def test_the_likelihood_of_a_text_is_the_sum_over_its_tokens_one_by_one(plain):
 def test_all_that_can_come_next_sums_to_one(plain):
     server = LlamaServer.of(plain)
     document = {"prompt": [1, 60], "n_predict": 1, "n_probs": server.vocabulary, "logit_bias": [[68, 1e4]], "temperature": 0}
-    [place] = server.post("/completion", {**document, "samplers": ["temperature"]})["completion_probabilities"]
+    [place] = server.ask("/completion", {**document, "samplers": ["temperature"]})["completion_probabilities"]
     assert math.fsum(math.exp(entry["logprob"]) for entry in place["top_logprobs"]) == pytest.approx(1.0, abs=1e-3)
 
 
@@ -115,7 +115,7 @@ def test_a_server_that_does_not_answer_is_told_in_words(plain, monkeypatch):
     server = LlamaServer.of(plain)
     monkeypatch.setattr(server, "_client", httpx.Client(base_url="http://127.0.0.1:9", trust_env=False))
     with pytest.raises(ModelUnavailable, match=r"plain\.gguf does not answer: ConnectError"):
-        server.tokens("x", whole=True, marks=False)
+        server.ask("/props")
 
 
 def test_nobody_without_the_key_is_answered_and_it_listens_on_the_loopback(plain):
@@ -161,11 +161,11 @@ def test_it_loads_beside_an_open_embedded_store(plain, tmp_path):
 import sys
 sys.path[:0] = [{str(TESTS)!r}]
 from pathlib import Path
-from drag_graph.models.gguf_runtime import LlamaServer
+from drag_graph.models.gguf_runtime import GgufModel
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 with LadybugStore(Path({str(tmp_path / "graph.lbug")!r})) as store:
     store.migrate()
-    print(len(LlamaServer.of(Path({str(plain)!r})).tokens("ab", whole=True, marks=False)))
+    print(len(GgufModel({str(plain)!r}).tokens("ab", "text")))
 """
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", script]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

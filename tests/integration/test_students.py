@@ -309,8 +309,8 @@ def long_letters_model(tmp_path_factory):
     return save_model(tmp_path_factory.mktemp("letters"), max_length=4096, replaced={"B": "qz", "C": "xyz", "D": "vwxy"})
 
 
-def student_of(folder, scoring="letter", **settings):
-    return CausalStudent(TransformersModel(folder, **{"device": "cpu", **settings}), scoring=scoring)
+def student_of(folder, scoring="letter"):
+    return CausalStudent(TransformersModel(folder), scoring=scoring)
 
 
 class TestTransformers(StudentContract):
@@ -388,10 +388,9 @@ def test_a_template_without_a_system_role_gets_one_message(userless_model):
     assert student.answer(prompt).probabilities == pytest.approx(plain_probabilities(userless_model, text, "ABCD"), abs=1e-4)
 
 
-def test_a_prompt_that_is_too_long_is_refused_with_sizes(plain_model):
-    student = student_of(plain_model, context_window=2000)
-    prompt = make_prompt(student)
-    small = student_of(plain_model, context_window=50)
+def test_a_prompt_that_is_too_long_is_refused_with_sizes(plain_model, tmp_path):
+    prompt = make_prompt(student_of(plain_model))
+    small = student_of(save_model(tmp_path, max_length=50))
     with pytest.raises(ContextOverflow, match="can read only 50"):
         small.answer(prompt)
 
@@ -411,7 +410,7 @@ def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
 @pytest.mark.parametrize("quantisation", ["8bit", "4bit"])
 def test_quantisation_without_hardware_is_said_aloud(plain_model, caplog, quantisation):
     with caplog.at_level(logging.WARNING):
-        student = TransformersModel(plain_model, device="cpu", quantisation=quantisation)
+        student = TransformersModel(plain_model, quantisation=quantisation)
     assert student.running_on == "cpu"
     assert quantisation in caplog.text
 
@@ -438,7 +437,8 @@ def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkey
     memory = Memory(module._load, "none", "8bit")
     monkeypatch.setattr(module, "_load", memory)
     monkeypatch.setattr(module, "find_spec", lambda name: object())
-    model = TransformersModel(plain_model, device="cuda", quantisation="auto")
+    monkeypatch.setattr(module, "_device", lambda: "cuda")
+    model = TransformersModel(plain_model)
     student = CausalStudent(model, scoring="letter")
     with caplog.at_level(logging.WARNING):
         reply = student.answer(make_prompt(student, options=options))
@@ -454,7 +454,8 @@ def test_out_of_memory_everywhere_is_an_error_in_words(plain_model, monkeypatch)
     memory = Memory(module._load, "none", "cpu")
     monkeypatch.setattr(module, "_load", memory)
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == "bitsandbytes" else object())
-    student = student_of(plain_model, device="cuda")
+    monkeypatch.setattr(module, "_device", lambda: "cuda")
+    student = student_of(plain_model)
     with pytest.raises(ModelUnavailable, match="memory"):
         student.answer(make_prompt(student))
     assert memory.tried == ["none", "cpu"]

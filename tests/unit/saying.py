@@ -9,6 +9,7 @@ from drag_graph.jobs.distill_job import Distiller
 from drag_graph.ledger import Ledger
 from drag_graph.model import TeacherCall
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherReply
 from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import load_settings
@@ -42,7 +43,7 @@ class SayingTeacher:
         id_ = content_id("default", "call", request.query.id, request.stage, texts)
         facts = {"source_id": request.query.id, "stage": request.stage, "model": self.name, "prompt_version": "1"}
         call = TeacherCall(id=id_, **facts, request_sha256="a", response_sha256="b", tokens_in=10, tokens_out=5, cost_usd=0.01)
-        return TeacherReply(request.schema.parse(document), call, cached=self.cached)
+        return TeacherReply(parse_reply(request.schema, document), call, cached=self.cached)
 
     def close(self):
         """Nothing to release."""

@@ -1,6 +1,7 @@
 """Small builders for the tests of the steps."""
 
 from drag_graph.model import Evidence, Query, TeacherCall
+from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherReply
 from drag_graph.ports.teacher_replies import REPLIES
 
@@ -22,7 +23,7 @@ def query(text="Which gas do plants take in?", options=("oxygen", "carbon dioxid
 
 def reply(schema, items):
     kind = REPLIES[schema]
-    return TeacherReply(kind.parse({kind.schema_name: items}), CALL)
+    return TeacherReply(parse_reply(kind, {kind.schema_name: items}), CALL)
 
 
 def evidence(texts, **more):

@@ -8,6 +8,7 @@ from drag_graph.errors import MalformedReply, StoreLocked
 from drag_graph.inputs import make_query
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import Attempt
+from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.run_journal import Entry, QueryResult, start_run
 from drag_graph.ports.teacher_replies import EvidenceReply
@@ -49,7 +50,7 @@ def fill(ledger, numbers=range(NUMBER)):
         request = request_for(query)
         text = f"The {reply} is long. " * (1 + n % 7 * 60)
         attempts = [attempt_for(request, f"no {vain}"), attempt_for(request, text)]
-        ledger.tape.record(MODEL, request, EvidenceReply.parse([text[:9000]]), attempts)
+        ledger.tape.record(MODEL, request, parse_reply(EvidenceReply, [text[:9000]]), attempts)
         failed = request_for(query, "triples")
         ledger.tape.quarantine(MODEL, failed, MalformedReply(f"bad {vain}", raw=vain), [attempt_for(failed, vain)])
         ledger.journal.enter(run.id, [Entry(n, query, "hash")])
@@ -90,7 +91,9 @@ def test_no_word_of_what_was_erased_is_in_a_file_and_the_rest_is_whole(path):
 def test_what_others_asked_in_the_same_words_stays_until_all_are_erased(path):
     one, other = query_of(1), query_of(1, namespace="other")
     with Ledger(path) as ledger:
-        ledger.tape.record(MODEL, request_for(one), EvidenceReply.parse(["A fact."]), [attempt_for(request_for(one), "raw")])
+        ledger.tape.record(
+            MODEL, request_for(one), parse_reply(EvidenceReply, ["A fact."]), [attempt_for(request_for(one), "raw")]
+        )
         assert ledger.tape.find(MODEL, request_for(other)).cached
         assert ledger.erase([one.id], "default").replies == 0
         assert ledger.tape.find(MODEL, request_for(other)).cached

@@ -20,6 +20,7 @@ from drag_graph.errors import (
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
 from drag_graph.models.teachers.curated_teacher import CuratedTeacher
+from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.teacher_replies import TriplesReply
 from drag_graph.testing.dict_store import DictStore
 from tests.unit.saying import SayingTeacher, distiller
@@ -149,7 +150,7 @@ def test_triples_that_no_evidence_says_stay_out_of_the_graph(store):
     class Lost(SayingTeacher):
         def ask(self, request):
             reply = super().ask(request)
-            return reply if request.stage != "triples" else replace(reply, payload=TriplesReply.parse([made_up]))
+            return reply if request.stage != "triples" else replace(reply, payload=parse_reply(TriplesReply, [made_up]))
 
     asked = run(store, Lost(), "Why?", extractor="teacher").queries[0]
     assert (asked.status, asked.triples, asked.edges) == ("complete", 0, 0)
@@ -172,9 +173,9 @@ def test_what_of_a_curated_line_is_left_out_is_noted_once_with_why(store, tmp_pa
     assert (result.triples, result.notes) == (
         1,
         [
-            "discarded: evidence[2]: Input should be a valid string",
-            "discarded: triples[1]: its evidence is not in the list",
+            "discarded: evidence[2]: text: Input should be a valid string",
             "discarded: triples[2]: subject: String should have at least 1 character",
+            "discarded: triples[1]: its evidence is not in the list",
             'left out, with triples that rest only on it: "Aspirin thins blood!" says the same as evidence 0',
         ],
     )

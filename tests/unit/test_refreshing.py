@@ -13,6 +13,7 @@ from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherReply
 from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import load_settings
@@ -123,7 +124,7 @@ class Teacher:
         key = request_key(self.name, request)
         made = {"id": call_id(request, key), "source_id": request.query.id, "stage": request.stage, "model": self.name}
         call = TeacherCall(**made, prompt_version="1", request_sha256=key, response_sha256="b")
-        return TeacherReply(request.schema.parse(document), call)
+        return TeacherReply(parse_reply(request.schema, document), call)
 
 
 def refreshed(store, teacher, journal=None, *, retry=False):

@@ -17,6 +17,7 @@ from drag_graph.models.teachers.reply_reading import (
     join,
     read,
 )
+from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.teacher_replies import UNSTATED_CONFIDENCE, EvidenceReply, ScoresReply, StatementsReply, TriplesReply
 
@@ -196,7 +197,7 @@ def request_for(schema, count=0, size=0):
 
 
 def triples(*evidence):
-    return TriplesReply.parse([{**TRIPLE, "evidence": list(numbers)} for numbers in evidence])
+    return parse_reply(TriplesReply, [{**TRIPLE, "evidence": list(numbers)} for numbers in evidence])
 
 
 def test_positions_from_one_are_shifted_only_when_they_can_be_nothing_else():
@@ -210,27 +211,27 @@ def test_positions_from_one_are_shifted_only_when_they_can_be_nothing_else():
 
 def test_scores_are_one_each_for_positions_that_exist():
     request = request_for(ScoresReply, size=3)
-    reply = ScoresReply.parse([{"index": i, "score": s} for i, s in [(0, 5), (0, 6), (9, 7), (2, 8), (1, 11)]])
+    reply = parse_reply(ScoresReply, [{"index": i, "score": s} for i, s in [(0, 5), (0, 6), (9, 7), (2, 8), (1, 11)]])
     fitted = fit(reply, request)
     assert {item.index: item.score for item in fitted.scores} == {0: 5, 2: 8}
     assert len(fitted.discarded) == 3
-    shifted = fit(ScoresReply.parse([{"index": i, "score": i} for i in (1, 2, 3)]), request)
+    shifted = fit(parse_reply(ScoresReply, [{"index": i, "score": i} for i in (1, 2, 3)]), request)
     assert {item.index: item.score for item in shifted.scores} == {0: 1, 1: 2, 2: 3}
 
 
 def test_statements_keep_to_their_pairs():
-    reply = StatementsReply.parse([{"pair": i, "statement": "s"} for i in (0, 1, 5)])
+    reply = parse_reply(StatementsReply, [{"pair": i, "statement": "s"} for i in (0, 1, 5)])
     assert [item.pair for item in fit(reply, request_for(StatementsReply, count=2)).statements] == [0, 1]
 
 
 def test_more_evidence_than_asked_for_is_cut_fewer_is_kept():
-    reply = EvidenceReply.parse(FACTS)
+    reply = parse_reply(EvidenceReply, FACTS)
     cut = fit(reply, request_for(EvidenceReply, count=2))
     assert texts(cut) == WHOLE[:2]
     assert "more than the 2 asked for" in cut.discarded[0]
     assert fit(reply, request_for(EvidenceReply, count=9)) == reply
     with pytest.raises(Unreadable, match="no usable entry"):
-        fit(EvidenceReply.parse([]), request_for(EvidenceReply, count=3))
+        fit(parse_reply(EvidenceReply, []), request_for(EvidenceReply, count=3))
 
 
 def test_confidences_are_finite():

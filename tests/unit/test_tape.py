@@ -19,6 +19,7 @@ from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import Attempt, call_id, request_key
 from drag_graph.ledger.tape_files import TapeTeacher
 from drag_graph.model import Query
+from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.run_journal import Entry, QueryResult, start_run
 from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply
@@ -38,7 +39,7 @@ def attempt_for(request, text="raw words", cost=0.25):
 
 
 def record(ledger, request, text='A fact with \u00fcml\u00e4uts, "quotes" and a\nline.', model=MODEL, attempts=None):
-    return ledger.tape.record(model, request, EvidenceReply.parse([text, {}]), attempts or [attempt_for(request)])
+    return ledger.tape.record(model, request, parse_reply(EvidenceReply, [text, {}]), attempts or [attempt_for(request)])
 
 
 @pytest.fixture

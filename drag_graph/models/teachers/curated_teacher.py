@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from drag_graph import log
 from drag_graph.errors import InputError, QueryInvalid, ReplyError
 from drag_graph.identity import canonical_text, query_id, sha256_of
@@ -23,15 +21,15 @@ from drag_graph.inputs import json_object, make_query
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import TeacherCall
 from drag_graph.models.teachers.json_repair import clean
+from drag_graph.models.teachers.reply_validation import parse_reply, valid_entries
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
-from drag_graph.ports.teacher_replies import Reply, TripleItem, Words, reason_of
+from drag_graph.ports.teacher_replies import EvidenceItem, Reply, TripleItem
 
 PROMPT_VERSION = "curated"
 CERTAIN = 1.0
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _LINE_MARKS = re.compile(r"[\t\n\r\x85]+")
-_words = TypeAdapter(Words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class CuratedTeacher:
         if entry is None:
             hint = "Add a line for it, or use a model as the teacher."
             raise ReplyError("The curated file has no line for this question.", hint=hint)
-        payload = request.schema.parse(_served(entry, request))
+        payload = parse_reply(request.schema, _served(entry, request))
         if request.stage == "evidence":
             payload = payload.model_copy(update={"discarded": tuple(entry.problems)})
         return TeacherReply(payload, self._call(request, payload))
@@ -159,24 +157,17 @@ def _entry(document: Mapping[str, Any]) -> _Entry:
     evidence, triples = document.get("evidence"), document.get("triples") or []
     if not isinstance(evidence, list):
         raise QueryInvalid('There is no list "evidence".')
-    entry = _Entry({}, [], [])
-    for position, text in enumerate(evidence):
-        try:
-            entry.evidence[position] = _words.validate_python(text)
-        except ValidationError as error:
-            entry.problems.append(f"evidence[{position}]: {reason_of(error)}")
-    if not entry.evidence:
-        raise QueryInvalid('The list "evidence" contains no text.')
+    texts, problems = valid_entries(EvidenceItem, "evidence", evidence)
+    if not texts:
+        raise QueryInvalid('the list "evidence" holds no text')
     if not isinstance(triples, list):
-        entry.problems.append('"triples" is not a list')
+        problems.append('"triples" is not a list')
         triples = []
-    for position, given in enumerate(triples):
-        try:
-            item = TripleItem.model_validate({"confidence": CERTAIN, **given} if isinstance(given, Mapping) else given)
-        except ValidationError as error:
-            entry.problems.append(f"triples[{position}]: {reason_of(error)}")
-            continue
-        existing = tuple(number for number in item.evidence if number in entry.evidence)
+    certain = [{"confidence": CERTAIN, **given} if isinstance(given, Mapping) else given for given in triples]
+    items, unusable = valid_entries(TripleItem, "triples", certain)
+    entry = _Entry({position: item.text for position, item in texts.items()}, [], [*problems, *unusable])
+    for position, item in items.items():
+        existing = tuple(number for number in item.evidence if number in texts)
         if existing:
             entry.triples.append(item.model_copy(update={"evidence": existing}))
         else:

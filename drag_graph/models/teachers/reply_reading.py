@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from drag_graph.graph.grounding import Grounds
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.teachers.json_repair import LIKE_JSON, documents, looks_cut_off, repaired
+from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.teacher_replies import EvidenceReply, Reply, ScoresReply, StatementsReply, TriplesReply
 
@@ -152,7 +153,7 @@ def _first_fitting(candidates: Iterable[Any], schema: type[R]) -> tuple[R | None
     for document in candidates:
         for shape in (document, *_lists_in(document, _DEEPEST)):
             try:
-                reply = schema.parse(shape)
+                reply = parse_reply(schema, shape)
             except ValueError as error:
                 reason = reason or str(error)
                 continue

@@ -28,6 +28,7 @@ from drag_graph.models.chat_client import Completion
 from drag_graph.models.model_catalogue import GGUF, Price, price_of
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
+from drag_graph.models.teachers.bounded_schema import bounded_schema
 from drag_graph.models.teachers.highest_price import highest_price, no_price_error
 from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
@@ -39,8 +40,6 @@ MAX_TOKENS = 4096
 REASKS = 2
 _TRIPLES_EACH = 3
 """Triples per evidence that a local model may write."""
-_CHARACTERS_A_TOKEN = 2
-"""Lower bound of the average length of a token. English has four characters; other scripts and spaces have fewer."""
 _QUOTED = 4000
 _CONTINUE = (
     'Your reply was cut off. Continue the JSON of the schema "{schema}" exactly where it stopped: repeat nothing and add no '
@@ -166,17 +165,15 @@ class ServedTeacher:
         chat_client.check_privacy(self._server, {"messages": request.messages})
 
     def parameters(self, request: TeacherRequest, *, by_schema: bool) -> dict[str, Any]:
-        """Return the parameters of a request. A bounded schema limits the length of the reply as well."""
-        limit, response_format = self._max_tokens, {}
+        """Return the parameters of a request."""
+        response_format = {}
         if by_schema:
             schema = request.schema.json_schema
             if self._bounded:
-                most = request.count or _TRIPLES_EACH * len(request.texts)
-                schema = request.schema.bounded_schema(most)
-                limit = min(limit, request.schema.longest(most) // _CHARACTERS_A_TOKEN)
+                schema = bounded_schema(request.schema, request.count or _TRIPLES_EACH * len(request.texts))
             named = {"name": request.schema.schema_name, "schema": schema, "strict": True}
             response_format = {"response_format": {"type": "json_schema", "json_schema": named}}
-        return {"max_tokens": limit, **request.parameters, **response_format}
+        return {"max_tokens": self._max_tokens, **request.parameters, **response_format}
 
     def send(self, messages: list[Message], parameters: Mapping[str, Any]) -> Completion:
         """Make one request under the budget."""

@@ -1,0 +1,27 @@
+"""The JSON schema of a reply with bounds, for models of this machine: without them, a small model continues to its limit.
+
+Not all clouds accept bounds.
+"""
+
+from drag_graph.ports.teacher_replies import Reply, Schema
+
+_LONGEST = {"text": 240, "statement": 240, "subject": 80, "predicate": 60, "object": 80, "name": 80, "summary": 1000}
+"""Maximum length of a string, by key."""
+_MOST_POSITIONS = 3
+"""Maximum number of evidence positions per triple."""
+
+
+def bounded_schema(reply: type[Reply], count: int) -> Schema:
+    """Return the JSON schema with up to `count` entries and bounded strings."""
+    name, schema = reply.schema_name, reply.json_schema
+    entries = schema["properties"][name]
+    entry = entries["items"]
+    properties = {key: _bounded(key, value) for key, value in entry["properties"].items()}
+    bounded = {**entries, "items": {**entry, "properties": properties}, "maxItems": count}
+    return {**schema, "properties": {name: bounded}}
+
+
+def _bounded(key: str, schema: Schema) -> Schema:
+    if schema["type"] == "array":
+        return {**schema, "maxItems": _MOST_POSITIONS}
+    return {**schema, "maxLength": _LONGEST[key]} if key in _LONGEST else schema
