@@ -25,7 +25,8 @@ from drag_graph.distill.query_distillation import Distillation
 from drag_graph.jobs.distill_job import Distiller
 from drag_graph.jobs.ray import RayDistillation
 from drag_graph.ledger import Ledger
-from drag_graph.ports.run_journal import Run, start_run
+from drag_graph.ledger.journal import start_run
+from drag_graph.ports.run_journal import Run
 from drag_graph.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]

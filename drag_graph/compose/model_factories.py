@@ -1,10 +1,12 @@
 """Make the models of the settings, and the privacy gate for those on other machines."""
 
+import logging
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
+from drag_graph import log
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.cost_estimate import Pricing
 from drag_graph.errors import ConfigurationError
@@ -19,9 +21,9 @@ from drag_graph.models.model_choice import (
     is_here,
     make_embedder,
     make_student,
+    plugin_model,
     recorded_name,
     server_of,
-    teacher_plugin,
 )
 from drag_graph.ports.model_roles import Teacher
 from drag_graph.ports.run_journal import RecordedQuery, Run
@@ -157,15 +159,17 @@ def make_teacher(  # noqa: PLR0917 - a session passes what a run has
     if spec.name.startswith(FILES):
         return file_teacher(spec.name)
     check_name(spec)
-    if plugin := teacher_plugin(spec, settings, privacy):
-        return plugin
+    if teacher := plugin_model(spec, settings, privacy):
+        return cast("Teacher", teacher)
     from drag_graph.ledger.budget import Budget
     from drag_graph.models.chat_client import require_key
     from drag_graph.models.teachers.highest_price import no_price_error
     from drag_graph.models.teachers.served_teacher import ServedTeacher
 
-    if settings.budget_usd is not None and price_of(spec.name, 0, 0) is None:
-        raise no_price_error(spec.name)
+    if price_of(spec.name, 0, 0) is None:
+        if settings.budget_usd is not None:
+            raise no_price_error(spec.name)
+        log.event("the model has no known price; its calls count as free", level=logging.INFO, model=spec.name)
     server, name = replace(server_of(spec, privacy), sleep=interruption.sleep), recorded_name(spec)
     if role == "teacher" and name not in ledger.tape.models:  # recorded replies need no key
         require_key(server)

@@ -30,12 +30,13 @@ from drag_graph.jobs.distill_job import Distiller, Distills
 from drag_graph.jobs.link_job import Linker, OnProgress
 from drag_graph.jobs.stale_queries import KIND, source_of
 from drag_graph.ledger import Ledger
+from drag_graph.ledger.journal import start_run
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
-from drag_graph.models.model_choice import FILES, student_of
+from drag_graph.models.model_choice import FILES, make_student
 from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
 from drag_graph.ports.model_roles import Embedder, Student, Teacher
-from drag_graph.ports.run_journal import Run, start_run
+from drag_graph.ports.run_journal import Run
 from drag_graph.ports.setting_types import Role
 from drag_graph.settings import Settings
 
@@ -190,7 +191,7 @@ class Session:
 
     def teacher_as_student(self) -> Student:
         """Return the teacher's model as a student, with automatic scoring."""
-        return student_of(self.settings.model_for("teacher"), self.settings, self.embedder, self.outgoing_check)
+        return make_student(self.settings, self.embedder, self.outgoing_check, role="teacher")
 
     def asker(
         self,

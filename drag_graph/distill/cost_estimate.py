@@ -19,7 +19,7 @@ from drag_graph.graph.unite import is_made_under
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
 from drag_graph.ports.model_roles import Embedder, TeacherReply, TeacherRequest
-from drag_graph.ports.run_journal import Entry, entry_of
+from drag_graph.ports.run_journal import Entry
 from drag_graph.settings import Settings
 
 TOKENS_EVIDENCE = 30
@@ -121,7 +121,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
         fresh = {line.query.id: line for line in window if line.query is not None and line.query.id not in counted_ids}
         counted_ids |= fresh.keys()
         stored = basis.stored([id_ for id_, line in fresh.items() if not line.edition])
-        entries = [entry_of(line, line.query, distillation.settings_hash) for line in fresh.values() if line.query is not None]
+        entries = [Entry.of(line, line.query, distillation.settings_hash) for line in fresh.values() if line.query is not None]
         quarantined = basis.quarantined(entries)
         for entry in entries:
             counting.note(entry.query)

@@ -11,7 +11,7 @@ from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelU
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.distill_job import Distiller, OnResult
 from drag_graph.jobs.run_report import RunReport
-from drag_graph.ports.provider_batches import Batches, Progress
+from drag_graph.models.teachers.batch_teacher import BatchTeacher, Progress
 
 FIRST_WAIT = 5.0
 PATIENCE = 1800.0
@@ -30,7 +30,7 @@ class Rounds:
     def __init__(
         self,
         distiller: Distiller,
-        batches: Batches,
+        batches: BatchTeacher,
         *,
         wait: bool = True,
         longest_wait: float = 60.0,
@@ -83,6 +83,7 @@ class Rounds:
             if self._states:
                 self._await(on_wait)
                 self._batches.collect()
+                self._states = [batch for batch in self._states if not batch.ended]
             next(passes)
             self._batches.book(whole=runner.stopped is None)
             if runner.stopped is not None:
@@ -134,12 +135,11 @@ class Rounds:
 
     def _left(self, how: str, *, over_budget: BudgetReached | None = None) -> DragGraphError:
         """Return the error of a run that leaves batches with the provider; `over_budget` is why some requests remain here."""
-        waiting = self._batches.waiting()
-        if not waiting:
+        if not self._states:
             return Interrupted(f"Run {how}; completed queries are stored.", hint="Run the same command again to resume.")
-        requests = sum(batch.total for batch in waiting)
-        batches = "1 batch" if len(waiting) == 1 else f"{len(waiting)} batches"
-        by = max(batch.until for batch in waiting)
+        requests = sum(batch.total for batch in self._states)
+        batches = "1 batch" if len(self._states) == 1 else f"{len(self._states)} batches"
+        by = max(batch.until for batch in self._states)
         message = f"Run {how}; {batches} with {requests} requests remain with the provider, and completed queries are stored."
         hint = f"The provider replies by {by:%Y-%m-%d %H:%M} UTC. Run the same command again to collect the replies."
         if over_budget is None:
@@ -152,7 +152,7 @@ class Rounds:
 
 def _late(batch: Progress) -> ModelUnavailable:
     message = f"Batch {batch.batch} is still {batch.status.replace('_', ' ')}. It was due at {batch.until:%Y-%m-%d %H:%M} UTC."
-    return ModelUnavailable(message, hint=batch.way_out)
+    return ModelUnavailable(message, hint=batch.hint)
 
 
 def _sentence(batches: list[Progress]) -> str:

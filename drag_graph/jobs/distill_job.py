@@ -18,10 +18,11 @@ from drag_graph.graph.unite import is_made_under
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.run_report import RunReport
 from drag_graph.jobs.runner import Runner
+from drag_graph.ledger.journal import Journal
 from drag_graph.manage.reaggregation import reaggregate
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Replace, SaveOutcome
-from drag_graph.ports.run_journal import REBUILT, Entry, QueryResult, Run, RunJournal, Status, entry_of
+from drag_graph.ports.run_journal import REBUILT, Entry, QueryResult, Run, Status
 
 WINDOW = 64
 """Number of input lines whose state is looked up in one round trip."""
@@ -70,7 +71,7 @@ class Distiller:
         self,
         store: GraphStore,
         distills: Distills,
-        journal: RunJournal,
+        journal: Journal,
         run: Run,
         *,
         workers: int = 4,
@@ -126,7 +127,7 @@ class Distiller:
 
     def settle(self, window: Sequence[InputLine]) -> tuple[list[QueryResult], list[Entry]]:
         """Enter a window into the journal, and settle repetitions, withheld questions, and what earlier runs completed."""
-        pairs = [(line, entry_of(line, line.query, self._distills.settings_hash)) for line in window if line.query is not None]
+        pairs = [(line, Entry.of(line, line.query, self._distills.settings_hash)) for line in window if line.query is not None]
         repeated = self._journal.enter(self._run.id, [entry for _, entry in pairs])
         self.report.own_ids.update((line.number, line.own_id) for line in window if line.own_id)
         fresh = [entry for line, entry in pairs if entry.line not in repeated and not line.withheld]

@@ -6,7 +6,8 @@ from typing import Any
 
 from drag_graph.errors import DragGraphError
 from drag_graph.inputs import InputLine
-from drag_graph.ports.run_journal import STATUSES, SUMS, QueryResult, Run, RunJournal, RunResults
+from drag_graph.ledger.journal import Journal
+from drag_graph.ports.run_journal import STATUSES, SUMS, QueryResult, Run, RunResults
 
 
 class RunReport:
@@ -16,7 +17,7 @@ class RunReport:
     far, in US dollars.
     """
 
-    def __init__(self, run: Run, journal: RunJournal) -> None:
+    def __init__(self, run: Run, journal: Journal) -> None:
         self.run = run
         self.rejected: list[InputLine] = []
         self.stopped: DragGraphError | None = None

@@ -1,12 +1,14 @@
 """The journal of runs: the outcome of every line of every run, on disk as it happens (`drag-graph runs`)."""
 
 import json
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, fields
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from drag_graph.errors import ConfigurationError, NotStored
+from drag_graph.identity import sha256_of
 from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.model import Query
 from drag_graph.ports.run_journal import STATUSES, SUMS, Entry, QueryResult, Run, RunState, Status
@@ -34,8 +36,19 @@ ORDER BY (SELECT rowid FROM runs WHERE runs.id = run_id) DESC LIMIT 1
 """  # noqa: S608 - names of columns, no values
 
 
+def start_run(*, kind: str, namespace: str, store: str, source: str, teacher: str, plan: str) -> Run:
+    """Return a new run. Its source, store, namespace and teacher identify the job; without a source it is a job of its own."""
+    id_ = uuid.uuid4().hex
+    job = sha256_of({"kind": kind, "namespace": namespace, "store": store, "source": source or id_, "teacher": teacher})
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Run(id_, kind, namespace, store, source, job, teacher, plan, now)
+
+
 class Journal:
-    """`RunJournal` in a ledger. A run holds a lock until it finishes, which tells a running run from a killed one."""
+    """Records the outcome of every line of every run, on disk as it happens. Thread-safe.
+
+    A run holds a lock until it finishes, which tells a running run from a killed one.
+    """
 
     def __init__(self, database: LedgerFile) -> None:
         self._database = database

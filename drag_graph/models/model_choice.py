@@ -3,7 +3,7 @@
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
@@ -11,7 +11,7 @@ from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, P
 from drag_graph.models.locality import Check, is_local, refuse
 from drag_graph.models.model_catalogue import GGUF
 from drag_graph.models.model_names import check_served_name
-from drag_graph.ports.model_roles import Embedder, Student, Teacher
+from drag_graph.ports.model_roles import Embedder, Student
 from drag_graph.ports.plugins import Group, Plugin, model_plugin
 from drag_graph.ports.setting_types import ModelSpec, Role
 from drag_graph.settings import Settings
@@ -38,8 +38,7 @@ _PLUGINS: dict[Role, Group] = {"student": "students", "embedder": "embedders", "
 
 def is_here(spec: ModelSpec) -> bool:
     """Return whether nothing leaves this machine for a role. `nearest` counts as local: its embedder has its own role."""
-    plugin = _plugin_of(spec)
-    if plugin is not None:
+    if plugin := _plugin_of(spec):
         return bool(getattr(plugin[0], "is_local", False))
     return not spec.name or _is_own(spec) or is_local(spec.name, spec.base_url)
 
@@ -60,9 +59,8 @@ def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
     name = spec.name
     if not name:
         raise ConfigurationError("The embedder has no name.", hint="Use auto, lexical, minilm, a folder, or a LiteLLM name.")
-    if plugin := _plugin_of(spec):
-        made: Embedder = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
-        return made
+    if embedder := plugin_model(spec, settings, privacy):
+        return cast("Embedder", embedder)
     if name == "auto":
         name = "minilm" if all(find_spec(package) for package in (*PACKAGES, MINILM_PACKAGE)) else "lexical"
     if name == "lexical":
@@ -75,17 +73,13 @@ def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
     return ServedEmbedder(Server.of(spec, privacy))
 
 
-def make_student(settings: Settings, embedder: Embedder, privacy: Check | None = None) -> Student:
+def make_student(settings: Settings, embedder: Embedder, privacy: Check | None = None, role: Role = "student") -> Student:
     """Return the student of the settings: nearest, gguf:FILE, transformers:NAME_OR_PATH, PLUGIN:NAME, or a served model.
 
-    Loads no model and makes no call. `privacy` as for `make_embedder`. Raises ConfigurationError for a scoring that the
-    student does not support, and MissingExtra.
+    With another `role`, its model is the student, with the scoring `auto`. Loads no model and makes no call. `privacy` as for
+    `make_embedder`. Raises ConfigurationError for a scoring that the student does not support, and MissingExtra.
     """
-    return student_of(settings.model_for("student"), settings, embedder, privacy)
-
-
-def student_of(spec: ModelSpec, settings: Settings, embedder: Embedder, privacy: Check | None = None) -> Student:
-    """Return the model of a specification as a student, as `make_student`. A teacher is asked with the scoring `auto`."""
+    spec = settings.model_for(role)
     if spec.name == NEAREST:
         if settings.scoring != "auto":
             message = f"The student {NEAREST} does not support `scoring={settings.scoring}`, which is for language models."
@@ -93,10 +87,9 @@ def student_of(spec: ModelSpec, settings: Settings, embedder: Embedder, privacy:
         from drag_graph.models.students.nearest_student import NearestStudent
 
         return NearestStudent(embedder)
-    if plugin := _plugin_of(spec):
-        made: Student = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
-        return made
-    scoring = settings.scoring if spec.role == "student" else "auto"
+    if student := plugin_model(spec, settings, privacy):
+        return cast("Student", student)
+    scoring = settings.scoring if role == "student" else "auto"
     if spec.name.startswith(_OWN_PREFIXES["student"]):
         from drag_graph.models.students.causal_student import CausalStudent
 
@@ -142,11 +135,10 @@ def recorded_name(spec: ModelSpec) -> str:
     return spec.name
 
 
-def teacher_plugin(spec: ModelSpec, settings: Settings, privacy: Check | None = None) -> Teacher | None:
-    """Return the teacher that another package provides under the name of `spec`, or None."""
+def plugin_model(spec: ModelSpec, settings: Settings, privacy: Check | None = None) -> Any:
+    """Return the teacher, student or embedder that another package provides under the name of `spec`, or None."""
     plugin = _plugin_of(spec)
-    made: Teacher | None = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name)) if plugin else None
-    return made
+    return plugin and plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
 
 
 def _plugin_of(spec: ModelSpec) -> tuple[Plugin, str] | None:

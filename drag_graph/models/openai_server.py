@@ -3,9 +3,8 @@
 import atexit
 import json
 import re
-import threading
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +18,6 @@ PATHS = {"completion": "chat/completions", "embedding": "embeddings"}
 _PREFIXES = frozenset({"openai", "hosted_vllm", "ollama", "ollama_chat", "llamafile", "lm_studio"})
 _OTHER_PARAMETERS = re.compile(r"(?:openai/)?(?:o\d|gpt-[5-9])")
 """Models that reject common parameters. LiteLLM knows which."""
-_LOCK = threading.Lock()
 
 
 class HttpFailure(Exception):  # noqa: N818 - reads as what happened
@@ -81,16 +79,11 @@ def _is_reply(document: dict[str, Any]) -> bool:
     return all(isinstance(message, dict) and isinstance(message.get("content") or "", str) for message in messages)
 
 
-@lru_cache(maxsize=1)
-def _new_client() -> Any:
+@cache
+def _client() -> Any:
+    """Return the connections that all threads share."""
     import httpx
 
     client = httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=64))
     atexit.register(client.close)
     return client
-
-
-def _client() -> Any:
-    """Return the connections that all threads share."""
-    with _LOCK:
-        return _new_client()

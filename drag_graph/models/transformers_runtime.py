@@ -135,17 +135,13 @@ class TransformersModel:
                 top_p=None,
                 top_k=None,
                 max_new_tokens=min(limit, self.context_window - len(ids)),
-                pad_token_id=self._padding_id(),
+                pad_token_id=self._tokenizer.eos_token_id or 0,
                 return_dict_in_generate=True,
                 output_logits=True,
             )
         tokens = output.sequences[0, len(ids) :].tolist()
         rows = [step[0].cpu().double().log_softmax(dim=-1) for step in output.logits]
         return tokens, [float(row[token]) for row, token in zip(rows, tokens, strict=True)]
-
-    def _padding_id(self) -> int:
-        tokenizer = self._tokenizer
-        return int(next(value for value in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if value is not None))
 
     @cached_property
     def _tokenizer(self) -> Any:

@@ -1,16 +1,13 @@
-"""Runs, their results, and the port of the journal that records them (docs/design.md, section 6).
+"""Runs and their results (docs/design.md, section 6).
 
 A run is one start of `distill` or `refresh`. It belongs to a *job*: the same input, store and teacher. A run continues the
 work of the earlier runs of its job and shares their budget.
 """
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
-from drag_graph.identity import sha256_of
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
 
@@ -73,14 +70,6 @@ class Run:
     exit_code: int | None = None
 
 
-def start_run(*, kind: str, namespace: str, store: str, source: str, teacher: str, plan: str) -> Run:
-    """Return a new run. Its source, store, namespace and teacher identify the job; without a source it is a job of its own."""
-    id_ = uuid.uuid4().hex
-    job = sha256_of({"kind": kind, "namespace": namespace, "store": store, "source": source or id_, "teacher": teacher})
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Run(id_, kind, namespace, store, source, job, teacher, plan, now)
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A query of a run: the number of its line, the query, and the hash of the settings under which it is distilled.
@@ -95,11 +84,11 @@ class Entry:
     edition: str = ""
     remark: str = ""
 
-
-def entry_of(line: InputLine, query: Query, settings_hash: Callable[[Query], str]) -> Entry:
-    """Return the entry of a line. Its settings hash includes the line's edition."""
-    hash_ = settings_hash(query)
-    return Entry(line.number, query, f"{hash_}/{line.edition}" if line.edition else hash_, line.edition, line.remark)
+    @classmethod
+    def of(cls, line: InputLine, query: Query, settings_hash: Callable[[Query], str]) -> Self:
+        """Return the entry of a line. Its settings hash includes the line's edition."""
+        hash_ = settings_hash(query)
+        return cls(line.number, query, f"{hash_}/{line.edition}" if line.edition else hash_, line.edition, line.remark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,31 +115,3 @@ class RunResults(Protocol):
 
     def sums(self, run_id: str) -> dict[Status, dict[str, float]]:
         """Return the number of results (`queries`) and their `SUMS` by status; a status without results is omitted."""
-
-
-class RunJournal(RunResults, Protocol):
-    """Records the outcome of every line of every run, on disk as it happens. Thread-safe.
-
-    Every method raises StoreUnfit when the journal cannot be read or written.
-    """
-
-    def begin(self, run: Run) -> None:
-        """Record a new run."""
-
-    def enter(self, run_id: str, entries: Sequence[Entry]) -> dict[int, str]:
-        """Record entries as pending, and return those that repeat a query of an earlier line of the run.
-
-        The answer has the source id (or else the query id) of that earlier line, by line number.
-        """
-
-    def record(self, run_id: str, results: Sequence[QueryResult]) -> None:
-        """Record the outcome of lines that were entered."""
-
-    def finish(self, run_id: str, stopped: str, exit_code: int) -> None:
-        """Record how a run ended."""
-
-    def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
-        """Return, by query id, the last complete or quarantined result under the same settings hash, of any run.
-
-        A quarantined one counts only where calls were paid for it.
-        """

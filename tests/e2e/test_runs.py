@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from drag_graph.ledger import Ledger
+from drag_graph.ledger.journal import start_run
 from drag_graph.models.litellm_library import load_litellm
-from drag_graph.ports.run_journal import start_run
 from drag_graph.testing.server import Say, ScriptedServer
 
 QUESTIONS = [{"id": name, "question": f"Why does {name} happen?"} for name in ("rain", "snow", "wind")]

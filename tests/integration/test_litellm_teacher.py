@@ -15,7 +15,7 @@ from drag_graph.errors import (
 from drag_graph.identity import query_id
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
-from drag_graph.models.teachers.bounded_schema import bounded_schema
+from drag_graph.models.teachers.bounded_schema import bounded_schema, longest
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply, TriplesReply
 from drag_graph.testing.plausible import plausible_tokens
@@ -58,6 +58,20 @@ class TestGoodReplies:
         assert body["model"] == "gpt-4o-mini"
         assert body["response_format"]["json_schema"]["name"] == "evidence"
         assert body["response_format"]["json_schema"]["schema"] == bounded_schema(EvidenceReply, 6)
+        assert body["max_tokens"] == longest(EvidenceReply, 6) // 2 < 1000
+
+    def test_the_limit_follows_from_what_was_asked_for(self, server, waits):
+        teacher = ServedTeacher(Server("gpt-4o-mini", base_url=server.url, sleep=waits.append))
+
+        def limit(request, by_schema=True):
+            return teacher.parameters(request, by_schema=by_schema)["max_tokens"]
+
+        six, twelve = evidence_request(), evidence_request(count=12)
+        assert 2 * limit(six) - 10 <= limit(twelve) <= 2 * limit(six)
+        assert limit(six, by_schema=False) == 4096, "what is asked for in words may think aloud"
+        assert limit(evidence_request(count=100)) == 4096
+        cloud = ServedTeacher(Server("gpt-4o-mini", sleep=waits.append))
+        assert cloud.parameters(six, by_schema=True)["max_tokens"] == 4096
 
     @pytest.mark.parametrize("schema", [EvidenceReply, ScoresReply, TriplesReply])
     def test_default_replies_of_the_server_are_valid(self, teacher, schema):

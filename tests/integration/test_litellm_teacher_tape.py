@@ -226,13 +226,6 @@ class TestTapeAndBudget:
         limit = server.of("evidence")[0].body["max_tokens"]
         assert budget.spent_usd > call.cost_usd + limit * 6e-7
 
-    def test_a_model_without_a_price_says_so_once(self, server, caplog):
-        caplog.set_level("INFO", logger=log.LOGGER.name)
-        teacher = ServedTeacher(Server("homemade", base_url=server.url), budget=Budget(None))
-        teacher.ask(evidence_request())
-        teacher.ask(evidence_request(count=5))
-        assert caplog.text.count("has no known price") == 1
-
     def test_a_budget_is_refused_for_a_model_without_a_price(self, server):
         teacher = ServedTeacher(Server("homemade", base_url=server.url), budget=Budget(1.0))
         with pytest.raises(ConfigurationError, match="No price is known for the model 'homemade'"):

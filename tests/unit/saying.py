@@ -7,11 +7,11 @@ from drag_graph.distill.query_distillation import Distillation
 from drag_graph.identity import content_id
 from drag_graph.jobs.distill_job import Distiller
 from drag_graph.ledger import Ledger
+from drag_graph.ledger.journal import start_run
 from drag_graph.model import TeacherCall
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherReply
-from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import load_settings
 
 

@@ -9,7 +9,8 @@ import pytest
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.inputs import make_query
 from drag_graph.ledger import Ledger
-from drag_graph.ports.run_journal import Entry, QueryResult, start_run
+from drag_graph.ledger.journal import start_run
+from drag_graph.ports.run_journal import Entry, QueryResult
 
 
 def a_run(source="questions.jsonl"):

@@ -7,19 +7,20 @@ from importlib.metadata import Distribution, DistributionFinder
 import numpy as np
 import pytest
 
+from drag_graph import log
 from drag_graph.app.resources import Resources
 from drag_graph.compose.model_factories import make_teacher, privacy_level
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.documents.file_loaders import load
 from drag_graph.errors import ConfigurationError, UnknownModel
 from drag_graph.ledger import Ledger
+from drag_graph.ledger.journal import start_run
 from drag_graph.models import model_catalogue
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.litellm_library import load_litellm
 from drag_graph.models.model_choice import is_here, make_embedder, make_student
 from drag_graph.models.openai_server import _is_reply, is_compatible
 from drag_graph.ports import plugins
-from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import Settings
 from drag_graph.testing.server import ScriptedServer
 
@@ -98,6 +99,15 @@ def test_another_package_adds_models(acme):
         assert make_teacher(chosen, run, Interruption(), ledger).given[0] == "large"
     assert [is_here(chosen.model_for(role)) for role in ("student", "embedder", "teacher")] == [True, False, False]
     assert privacy_level(Settings(embedder="acme:e")) == "standard", "it may send texts elsewhere"
+
+
+def test_a_teacher_without_a_known_price_is_reported(caplog):
+    caplog.set_level("INFO", logger=log.LOGGER.name)
+    chosen = Settings(teacher="homemade", teacher_base_url="http://127.0.0.1:1/v1")
+    with Ledger() as ledger:
+        run = start_run(kind="distill", namespace="n", store="s", source="", teacher="homemade", plan="lean")
+        make_teacher(chosen, run, Interruption(), ledger)
+    assert caplog.text.count("has no known price") == 1
 
 
 def test_a_package_that_cannot_be_loaded_is_named(acme):

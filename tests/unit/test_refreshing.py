@@ -10,12 +10,12 @@ from drag_graph.graph import paging
 from drag_graph.jobs.distill_job import Distiller
 from drag_graph.jobs.stale_queries import READ, UNDATED, due, source_of, stale_lines
 from drag_graph.ledger import Ledger
+from drag_graph.ledger.journal import start_run
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherReply
-from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.dict_store import DictStore

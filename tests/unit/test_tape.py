@@ -16,12 +16,13 @@ import pytest
 from drag_graph.errors import InputError, MalformedReply, ReplyError, StoreUnfit
 from drag_graph.identity import query_id
 from drag_graph.ledger import Ledger
+from drag_graph.ledger.journal import start_run
 from drag_graph.ledger.tape import Attempt, call_id, request_key
 from drag_graph.ledger.tape_files import TapeTeacher
 from drag_graph.model import Query
 from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
-from drag_graph.ports.run_journal import Entry, QueryResult, start_run
+from drag_graph.ports.run_journal import Entry, QueryResult
 from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply
 
 MODEL = "gpt-4o-mini"

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from drag_graph.model import ENTITY_TYPES
-from drag_graph.models.teachers.bounded_schema import bounded_schema
+from drag_graph.models.teachers.bounded_schema import bounded_schema, longest
 from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.teacher_replies import REPLIES, EvidenceReply, ScoresReply, TriplesReply
 
@@ -43,6 +43,21 @@ def test_a_bounded_schema_is_the_same_shape_with_an_end(name):
     ]
     assert without == list(plain["properties"][name]["items"]["properties"].values())
     assert "maxItems" not in json.dumps(plain)
+
+
+@pytest.mark.parametrize("name", sorted(REPLIES))
+@pytest.mark.parametrize("count", [1, 7])
+def test_the_longest_reply_within_the_bounds_is_as_long_as_is_said(name, count):
+    def filled(schema):
+        if "enum" in schema:
+            return max(schema["enum"], key=len)
+        fill = {"string": "x" * schema.get("maxLength", 0), "integer": 999, "number": 0.125}
+        return [99] * schema["maxItems"] if schema["type"] == "array" else fill[schema["type"]]
+
+    bounded = bounded_schema(REPLIES[name], count)["properties"][name]
+    entry = {key: filled(schema) for key, schema in bounded["items"]["properties"].items()}
+    reply = json.dumps({name: [entry] * count})
+    assert len(reply) <= longest(REPLIES[name], count) <= 2 * len(reply)
 
 
 def test_there_are_exactly_the_five_shapes():

@@ -1,28 +1,25 @@
-"""The base of all embedders: checked shapes, zero rows for blank texts, and a small cache of vectors and token counts."""
+"""The base of all embedders: checked shapes, zero rows for blank texts, and a small cache of vectors."""
 
 import threading
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
 from drag_graph.ports.vectors import Vectors
 
 CACHED_VECTORS = 4_096
-CACHED_COUNTS = 4_096
 
 
 class CachingEmbedder:
-    """An embedder with a cache of the latest vectors and token counts.
+    """An embedder with a cache of the latest vectors.
 
-    Subclasses implement `dimension`, `encode_texts` and `count_of`. A text that two threads embed at the same time may be
+    Subclasses implement `dimension` and `encode_texts`. A text that two threads embed at the same time may be
     computed twice; both get the vector that was cached first.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._vectors: dict[str, Vectors] = {}
-        self._counted = lru_cache(maxsize=CACHED_COUNTS)(self.count_of)
 
     @property
     def dimension(self) -> int:
@@ -51,16 +48,8 @@ class CachingEmbedder:
                 result[place] = vectors[text]
         return result
 
-    def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of `text`, without a model's own start and end marks."""
-        return self._counted(text)
-
     def encode_texts(self, texts: list[str]) -> Vectors:
         """Return a row for each text, of any length but zero. The texts are distinct and not blank."""
-        raise NotImplementedError
-
-    def count_of(self, text: str) -> int:
-        """Count the tokens of `text`."""
         raise NotImplementedError
 
 

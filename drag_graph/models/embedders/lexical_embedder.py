@@ -70,5 +70,5 @@ class LexicalEmbedder(CachingEmbedder):
         signs = np.array([1.0 if value & 0x80000000 else -1.0 for value in hashes])
         return np.array([value % self._dimension for value in hashes]), weights * signs
 
-    def count_of(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         return len(_PIECE.findall(text))

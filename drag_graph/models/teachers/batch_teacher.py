@@ -8,7 +8,7 @@ import json
 import logging
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,7 +23,6 @@ from drag_graph.models.model_catalogue import batch_price_of
 from drag_graph.models.teachers.highest_price import highest_price
 from drag_graph.models.teachers.provider_batch_api import (
     ENDPOINT,
-    HOURS,
     MOST_BYTES,
     MOST_REQUESTS,
     BatchApi,
@@ -32,17 +31,40 @@ from drag_graph.models.teachers.provider_batch_api import (
 from drag_graph.models.teachers.reply_reading import Unreadable, fit, read
 from drag_graph.models.teachers.served_teacher import ServedTeacher, attempt_of
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
-from drag_graph.ports.provider_batches import Progress
 
 WAITS = "waits for a batch"
+LATE = timedelta(hours=2)
+"""How long after the provider's own deadline a batch is still waited for."""
 _LOWERED = "lowered"
 _GIVEN_UP = "given up"
 _ATTEMPTS = 2
-_DAY = timedelta(hours=HOURS)
 _NOT_ITS_FAULT = frozenset({"batch_expired", "batch_cancelled"})
 _BAD_REQUEST = frozenset({400, 413, 422})
 _UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 """Exceptions from lines of an unexpected form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The state of a batch, made at `since`, that the provider gives up at `until`.
+
+    `hint` is what the user can do if its replies never come.
+    """
+
+    batch: str
+    ended: bool
+    status: str
+    completed: int
+    failed: int
+    total: int
+    since: datetime
+    until: datetime
+    hint: str
+
+    @property
+    def awaited(self) -> bool:
+        """Whether it has not ended and the provider may still end it."""
+        return not self.ended and datetime.now(UTC) < self.until + LATE
 
 
 class BatchTeacher:
@@ -73,8 +95,6 @@ class BatchTeacher:
         self._payer: dict[str, str] = {}
         """The query that a paid reply is booked to, by key: its first user."""
         self._failed: dict[str, ReplyError] = {}
-        self._until: dict[str, datetime] = {}
-        """Expiry of each batch at the provider, by token, if known."""
         self._batches = records.all()
         for batch in self._batches:
             if batch.status == COLLECTED and batch.reason == _LOWERED:
@@ -198,15 +218,10 @@ class BatchTeacher:
             state = self._state(batch)
             log.event("batch", batch=state.id, status=state.status, total=state.total, completed=state.completed)
             counts = (state.completed, state.failed, state.total or len(batch.keys))
-            term = (batch.created_at, self._by(batch))
+            until = datetime.fromtimestamp(state.expires_at, UTC)
             hint = self._recovery_hint(batch)
-            progress.append(Progress(state.ended, state.status, *counts, *term, batch=state.id, way_out=hint))
+            progress.append(Progress(state.id, state.ended, state.status, *counts, batch.created_at, until, hint))
         return progress
-
-    def waiting(self) -> list[Progress]:
-        """Return the batches that are not collected yet, without a request."""
-        open_ = [batch for batch in self._batches if batch.status in {NEW, SUBMITTED}]
-        return [Progress(False, "", 0, 0, len(batch.keys), batch.created_at, self._by(batch)) for batch in open_]  # noqa: FBT003
 
     def collect(self) -> int:
         """Record the replies of the batches that have ended. Return the number of these batches.
@@ -284,18 +299,13 @@ class BatchTeacher:
 
     def _submitted(self, batch: BatchRecord, state: BatchState) -> None:
         self._records.submitted(batch, state.id)
-        self._until[batch.token] = datetime.fromtimestamp(state.expires_at, UTC)
 
     def _state(self, batch: BatchRecord) -> BatchState:
         state = self._api.state(batch.batch_id)
         if state is None:
             message = f"The provider does not know the batch {batch.batch_id}; it may belong to another key or project."
             raise ModelUnavailable(message, hint=self._recovery_hint(batch))
-        self._until[batch.token] = datetime.fromtimestamp(state.expires_at, UTC)
         return state
-
-    def _by(self, batch: BatchRecord) -> datetime:
-        return self._until.get(batch.token, batch.created_at + _DAY)
 
     def _recovery_hint(self, batch: BatchRecord) -> str:
         """Return the hint for a batch whose replies are not available."""

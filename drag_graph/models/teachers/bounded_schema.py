@@ -9,6 +9,8 @@ _LONGEST = {"text": 240, "statement": 240, "subject": 80, "predicate": 60, "obje
 """Maximum length of a string, by key."""
 _MOST_POSITIONS = 3
 """Maximum number of evidence positions per triple."""
+_SHORT = 12
+"""Characters of other values: a number, a short list of numbers, a word from a list."""
 
 
 def bounded_schema(reply: type[Reply], count: int) -> Schema:
@@ -19,6 +21,14 @@ def bounded_schema(reply: type[Reply], count: int) -> Schema:
     properties = {key: _bounded(key, value) for key, value in entry["properties"].items()}
     bounded = {**entries, "items": {**entry, "properties": properties}, "maxItems": count}
     return {**schema, "properties": {name: bounded}}
+
+
+def longest(reply: type[Reply], count: int) -> int:
+    """Return the maximum number of characters of a reply with `count` entries under the bounded schema."""
+    keys = reply.json_schema["properties"][reply.schema_name]["items"]["properties"]
+    marks = len('"": , ')
+    entry = sum(len(key) + marks + _LONGEST.get(key, _SHORT) for key in keys)
+    return len(reply.schema_name) + marks + count * (entry + marks)
 
 
 def _bounded(key: str, schema: Schema) -> Schema:

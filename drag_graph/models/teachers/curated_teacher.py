@@ -20,7 +20,7 @@ from drag_graph.identity import canonical_text, query_id, sha256_of
 from drag_graph.inputs import json_object, make_query
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import TeacherCall
-from drag_graph.models.teachers.json_repair import clean
+from drag_graph.models.teachers.json_repair import clean, printable
 from drag_graph.models.teachers.reply_validation import parse_reply, valid_entries
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import EvidenceItem, Reply, TripleItem
@@ -28,7 +28,6 @@ from drag_graph.ports.teacher_replies import EvidenceItem, Reply, TripleItem
 PROMPT_VERSION = "curated"
 CERTAIN = 1.0
 _BOM = b"\xef\xbb\xbf"
-_OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _LINE_MARKS = re.compile(r"[\t\n\r\x85]+")
 
 
@@ -60,9 +59,6 @@ class CuratedTeacher:
             content = path.read_bytes()
         except OSError as error:
             raise InputError(f"Cannot read the curated file {path}: {error.strerror}.") from error
-        if content.startswith(_OTHER_BOMS) or b"\x00" in content.split(b"\n", 1)[0]:
-            hint = "Save it as UTF-8 with one JSON object per line."
-            raise InputError(f"The curated file {path} is not UTF-8 text.", hint=hint)
         self._fingerprint = f"{self.name}@{hashlib.sha256(content).hexdigest()}"
         self.problems: list[str] = []
         self._entries: dict[str, _Entry] = {}
@@ -121,7 +117,7 @@ class CuratedTeacher:
         try:
             document = json_object(line)
             query = make_query(document.get("question"), document.get("options"))
-            entry = _entry(_one_line(document))
+            entry = _entry(clean(document, lambda text: printable(_LINE_MARKS.sub(" ", text))))
             problems = [*entry.problems]
             exact, loose = _keys(query.text, query.options)
             if exact in self._entries:
@@ -139,17 +135,6 @@ class CuratedTeacher:
 def _keys(text: str, options: tuple[str, ...]) -> tuple[str, str]:
     """Return the key of a question with its options, and that of its text alone."""
     return query_id("", text, options), query_id("", text)
-
-
-def _one_line(value: Any) -> Any:
-    """Return a JSON value without control characters in its strings: they would reach the terminal."""
-    if isinstance(value, str):
-        return clean(_LINE_MARKS.sub(" ", value))
-    if isinstance(value, list):
-        return [_one_line(entry) for entry in value]
-    if isinstance(value, dict):
-        return {key: _one_line(entry) for key, entry in value.items()}
-    return value
 
 
 def _entry(document: Mapping[str, Any]) -> _Entry:

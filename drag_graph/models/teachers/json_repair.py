@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 LIKE_JSON = re.compile(r"""\{\s*(?:["'}\u201c]|[A-Za-z_]\w*\s*:)|\[\s*["'\[{\]\u201c]""")
@@ -11,14 +12,19 @@ _DECODER = json.JSONDecoder(strict=False)
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
-def clean(value: Any) -> Any:
-    """Return a JSON value whose strings have neither control characters nor halves of surrogate pairs."""
+def printable(text: str) -> str:
+    """Return a text without control characters and halves of surrogate pairs."""
+    return _NOT_TEXT.sub("\ufffd", text)
+
+
+def clean(value: Any, fix: Callable[[str], str] = printable) -> Any:
+    """Return a JSON value with `fix` applied to its strings."""
     if isinstance(value, str):
-        return _NOT_TEXT.sub("\ufffd", value)
+        return fix(value)
     if isinstance(value, list):
-        return [clean(entry) for entry in value]
+        return [clean(entry, fix) for entry in value]
     if isinstance(value, dict):
-        return {key: clean(entry) for key, entry in value.items()}
+        return {key: clean(entry, fix) for key, entry in value.items()}
     return value
 
 

@@ -5,8 +5,6 @@ one leads to a bounded number of further requests (`_Exchange`). Only validated 
 """
 
 import json
-import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +26,7 @@ from drag_graph.models.chat_client import Completion
 from drag_graph.models.model_catalogue import GGUF, Price, price_of
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
-from drag_graph.models.teachers.bounded_schema import bounded_schema
+from drag_graph.models.teachers.bounded_schema import bounded_schema, longest
 from drag_graph.models.teachers.highest_price import highest_price, no_price_error
 from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
@@ -40,6 +38,8 @@ MAX_TOKENS = 4096
 REASKS = 2
 _TRIPLES_EACH = 3
 """Triples per evidence that a local model may write."""
+_CHARACTERS_A_TOKEN = 2
+"""Lower bound of the average length of a token. English has four characters; other scripts and spaces have fewer."""
 _QUOTED = 4000
 _CONTINUE = (
     'Your reply was cut off. Continue the JSON of the schema "{schema}" exactly where it stopped: repeat nothing and add no '
@@ -76,8 +76,6 @@ class ServedTeacher:
         self._max_tokens = max_tokens
         self._check = check
         self._by_schema: bool | None = None
-        self._lock = threading.Lock()
-        self._has_logged_price = False
 
     @property
     def name(self) -> str:
@@ -95,11 +93,6 @@ class ServedTeacher:
     def tape(self) -> Tape | None:
         """The tape that records the replies."""
         return self._tape
-
-    @property
-    def budget(self) -> Budget:
-        """The budget of the calls."""
-        return self._budget
 
     def ask(self, request: TeacherRequest, *, before: Attempt | None = None, booked: bool = False) -> TeacherReply:
         """Return the recorded reply to the same request, else the model's reply, validated and recorded.
@@ -165,15 +158,17 @@ class ServedTeacher:
         chat_client.check_privacy(self._server, {"messages": request.messages})
 
     def parameters(self, request: TeacherRequest, *, by_schema: bool) -> dict[str, Any]:
-        """Return the parameters of a request."""
-        response_format = {}
+        """Return the parameters of a request. A bounded schema limits the length of the reply as well."""
+        limit, response_format = self._max_tokens, {}
         if by_schema:
             schema = request.schema.json_schema
             if self._bounded:
-                schema = bounded_schema(request.schema, request.count or _TRIPLES_EACH * len(request.texts))
+                most = request.count or _TRIPLES_EACH * len(request.texts)
+                schema = bounded_schema(request.schema, most)
+                limit = min(limit, longest(request.schema, most) // _CHARACTERS_A_TOKEN)
             named = {"name": request.schema.schema_name, "schema": schema, "strict": True}
             response_format = {"response_format": {"type": "json_schema", "json_schema": named}}
-        return {"max_tokens": self._max_tokens, **request.parameters, **response_format}
+        return {"max_tokens": limit, **request.parameters, **response_format}
 
     def send(self, messages: list[Message], parameters: Mapping[str, Any]) -> Completion:
         """Make one request under the budget."""
@@ -203,19 +198,11 @@ class ServedTeacher:
     def highest_cost(self, messages: list[Message], parameters: Mapping[str, Any], price: Price) -> float:
         """Return the highest possible cost of a request in US dollars; 0 without a limit or a price."""
         if not self._budget.limited:
-            if price(self._model, 0, 0) is None:
-                self._log_missing_price()
             return 0.0
         cost = highest_price(self._model, messages, parameters, price)
         if cost is None:
             raise no_price_error(self._model)
         return cost
-
-    def _log_missing_price(self) -> None:
-        with self._lock:
-            is_first, self._has_logged_price = not self._has_logged_price, True
-        if is_first:
-            log.event("the model has no known price; its calls count as free", level=logging.INFO, model=self._model)
 
 
 @dataclass
