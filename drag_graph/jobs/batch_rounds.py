@@ -11,7 +11,8 @@ from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelU
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.distill_job import Distiller, OnResult
 from drag_graph.jobs.run_report import RunReport
-from drag_graph.models.teachers.batch_teacher import BatchTeacher, Progress
+from drag_graph.models.teachers.batch_teacher import BatchTeacher
+from drag_graph.models.teachers.provider_batch_api import Progress
 
 FIRST_WAIT = 5.0
 PATIENCE = 1800.0

@@ -155,11 +155,6 @@ def check_privacy(server: Server, call: Mapping[str, Any]) -> None:
         (server.privacy or partial(refuse, server.model))(call)
 
 
-def _texts_of(call: Mapping[str, Any]) -> str:
-    """Return the texts of a completion or an embedding request."""
-    return " ".join([*(message["content"] for message in call.get("messages", ())), *call.get("input", ())])
-
-
 def _attempt(request: Callable[[], Any], server: Server, call: Mapping[str, Any]) -> Any:
     """Make one request; return the response or a Failure. A reply that exceeds the limit is abandoned.
 

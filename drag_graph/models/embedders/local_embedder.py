@@ -86,12 +86,17 @@ class LocalEmbedder(CachingEmbedder):
 
     def _read(self, load: Callable[[Path], Result]) -> Result:
         """Return what `load` reads from the model's folder. Raises UnknownModel if it cannot be read."""
+        from safetensors import SafetensorError
+
         try:
             return load(self._model_folder())
-        except Exception as error:  # the libraries raise exceptions of many kinds for a damaged file
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-            message = f"The embedding model {self._source!r} cannot be loaded: {reason}."
-            raise UnknownModel(message, hint=WEIGHTS_HINT) from error
+        except Exception as error:
+            # `tokenizers` has no exception of its own.
+            if isinstance(error, OSError | ValueError | KeyError | SafetensorError) or type(error) is Exception:
+                reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+                message = f"The embedding model {self._source!r} cannot be loaded: {reason}."
+                raise UnknownModel(message, hint=WEIGHTS_HINT) from error
+            raise
 
     def _model_folder(self) -> Path:
         """Return the folder of the model: the packaged MiniLM, a folder, or the hub's cache."""

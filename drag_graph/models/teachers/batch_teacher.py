@@ -8,8 +8,8 @@ import json
 import logging
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from drag_graph import log
@@ -27,14 +27,13 @@ from drag_graph.models.teachers.provider_batch_api import (
     MOST_REQUESTS,
     BatchApi,
     BatchState,
+    Progress,
 )
 from drag_graph.models.teachers.reply_reading import Unreadable, fit, read
 from drag_graph.models.teachers.served_teacher import ServedTeacher, attempt_of
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 
 WAITS = "waits for a batch"
-LATE = timedelta(hours=2)
-"""How long after the provider's own deadline a batch is still waited for."""
 _LOWERED = "lowered"
 _GIVEN_UP = "given up"
 _ATTEMPTS = 2
@@ -42,29 +41,6 @@ _NOT_ITS_FAULT = frozenset({"batch_expired", "batch_cancelled"})
 _BAD_REQUEST = frozenset({400, 413, 422})
 _UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 """Exceptions from lines of an unexpected form."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The state of a batch, made at `since`, that the provider gives up at `until`.
-
-    `hint` is what the user can do if its replies never come.
-    """
-
-    batch: str
-    ended: bool
-    status: str
-    completed: int
-    failed: int
-    total: int
-    since: datetime
-    until: datetime
-    hint: str
-
-    @property
-    def awaited(self) -> bool:
-        """Whether it has not ended and the provider may still end it."""
-        return not self.ended and datetime.now(UTC) < self.until + LATE
 
 
 class BatchTeacher:

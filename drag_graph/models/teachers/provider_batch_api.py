@@ -26,6 +26,8 @@ MOST_REQUESTS = 50_000
 MOST_BYTES = 100_000_000
 """Maximum size of a batch at the providers of this interface (OpenAI: 50,000 requests and 200 MB)."""
 HOURS = 24
+LATE = timedelta(hours=2)
+"""How long after the provider's own deadline a batch is still waited for."""
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _TRANSFER_SECONDS = 600.0
 _PAGE = 100
@@ -55,6 +57,29 @@ class BatchState:
     def ended(self) -> bool:
         """Whether its replies are complete."""
         return self.status in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The state of a batch, made at `since`, that the provider gives up at `until`.
+
+    `hint` is what the user can do if its replies never come.
+    """
+
+    batch: str
+    ended: bool
+    status: str
+    completed: int
+    failed: int
+    total: int
+    since: datetime
+    until: datetime
+    hint: str
+
+    @property
+    def awaited(self) -> bool:
+        """Whether it has not ended and the provider may still end it."""
+        return not self.ended and datetime.now(UTC) < self.until + LATE
 
 
 def check_support(model: str, base_url: str = "") -> None:
