@@ -13,6 +13,7 @@ from drag_graph.ports.graph_store import GraphStore
 
 Sent = Callable[[str], Mapping[str, Any] | None]
 """Returns the request of a teacher call by its hash, or None."""
+_FACTS = {"label", "confidence", "mode", "gold", "correct", "source_ids", "prompt_tokens", "latency_ms", "created_at"}
 Provenance = tuple[str, str, str, tuple[str, ...]]
 """Triple id (empty for a line of evidence), evidence id, evidence text, ids of the teacher calls."""
 
@@ -67,7 +68,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
     return {
         "answer_id": answer.id,
         "answer": answer.text,
-        **_facts(answer),
+        **answer.model_dump(mode="json", include=_FACTS),
         "question": answer.question,
         "options": list(answer.options),
         "student": answer.student,
@@ -92,11 +93,6 @@ def seen_by_teacher(calls: Iterable[Mapping[str, Any]], sent: Sent) -> list[dict
         }
         for call in calls
     ]
-
-
-def _facts(answer: Answer) -> dict[str, Any]:
-    fields = {"label", "confidence", "mode", "gold", "correct", "source_ids", "prompt_tokens", "latency_ms", "created_at"}
-    return answer.model_dump(mode="json", include=fields)
 
 
 def place_of(evidence: Mapping[str, Any]) -> str:

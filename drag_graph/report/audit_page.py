@@ -5,53 +5,27 @@ from html import escape
 from typing import Any
 
 from drag_graph.report.audit_document import describe_elsewhere, line_marks, place_of, site_notes
-
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: #2f6fb0; --bad: #b3372f; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; margin-bottom: .3rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.answer { font-size: 1.2rem; padding: .7rem 1rem; border-left: .3rem solid var(--accent); background: var(--soft); }
-dl { display: grid; grid-template-columns: max-content auto; gap: .15rem 1rem; } dt { font-weight: 600; } dd { margin: 0; }
-details { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; padding: .4rem .8rem; }
-summary { cursor: pointer; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .5rem; border-bottom: 1px solid var(--line); }
-td { overflow-wrap: anywhere; }
-.kind { font-size: .75rem; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .5rem; margin-right: .4rem; }
-.gone { color: var(--bad); font-weight: 600; } .quiet { opacity: .75; font-size: .85rem; }
-"""
+from drag_graph.report.web_page import text_table, web_page
 
 
 def audit_page(audit: dict[str, Any]) -> str:
     """Return the page of an audit document. Every text is escaped."""
     label = f"{audit['label']}. " if audit["label"] else ""
     lines = "".join(_line(line) for line in audit["lines"]) or "<p>The student was shown no line.</p>"
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Audit: {escape(audit["question"])}</title><style>{_STYLE}</style></head><body>
-<h1>{escape(audit["question"])}</h1>
-{_options(audit)}
+    options = "".join(f"<li>{escape(option)}</li>" for option in audit["options"])
+    notes = "".join(f'<p class="quiet">{escape(note)}</p>' for note in site_notes(audit.get("site", {})))
+    body = f"""<h1>{escape(audit["question"])}</h1>
+{f'<ol type="A">{options}</ol>' if options else ""}
 <p class="answer">{escape(label + audit["answer"])}</p>
-{_notes(audit)}
+{notes}
 {_facts(audit)}
 <h2>What the student was shown, and where it comes from</h2>
 {lines}
 <h2>Teacher calls</h2>
 {_calls(audit["calls"])}
-<h2>What the teacher got to see</h2>
-{_privacy(audit["privacy"])}
-</body></html>
-"""
-
-
-def _options(audit: dict[str, Any]) -> str:
-    items = "".join(f"<li>{escape(option)}</li>" for option in audit["options"])
-    return f'<ol type="A">{items}</ol>' if items else ""
-
-
-def _notes(audit: dict[str, Any]) -> str:
-    return "".join(f'<p class="quiet">{escape(note)}</p>' for note in site_notes(audit.get("site", {})))
+<h2>What was sent to the teacher</h2>
+{_privacy(audit["privacy"])}"""
+    return web_page(f"Audit: {audit['question']}", body)
 
 
 def _facts(audit: dict[str, Any]) -> str:
@@ -71,19 +45,19 @@ def _facts(audit: dict[str, Any]) -> str:
 
 
 def _line(line: dict[str, Any]) -> str:
-    marks = "".join(f' <span class="gone">{mark}</span>' for mark in line_marks(line))
+    marks = "".join(f' <span class="bad">{mark}</span>' for mark in line_marks(line))
     head = f'<summary><span class="kind">{line["kind"]}</span>{line["n"]}. {escape(line["text"])}{marks}</summary>'
     if "elsewhere" in line:
         words = "".join(f'<p class="quiet">{escape(text)}</p>' for text in describe_elsewhere(line["elsewhere"]))
         return f"<details open>{head}{words}</details>"
     if line["kind"] == "evidence":
-        return f"<details open>{head}{_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['calls'])])}</details>"
+        return f"<details open>{head}{text_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['calls'])])}</details>"
     edge = line["edge"]
     merged = f"merged from {edge['support']} triple(s), confidence {edge['confidence']:.2f}: {edge['statement']}"
     disputed = f"Contradicted by {', '.join(edge['contradicts'])}." if edge.get("contradicts") else ""
-    table = _table(_TRIPLE_HEAD, [_triple_cells(triple) for triple in line["triples"]])
+    table = text_table(_TRIPLE_HEAD, [_triple_cells(triple) for triple in line["triples"]])
     unshown = [[*_triple_cells(triple), triple["why"]] for triple in line["not_shown"]]
-    rest = f'<p class="quiet">Not shown:</p>{_table([*_TRIPLE_HEAD, "Why"], unshown)}' if unshown else ""
+    rest = f'<p class="quiet">Not shown:</p>{text_table([*_TRIPLE_HEAD, "Why"], unshown)}' if unshown else ""
     words = "".join(f'<p class="quiet">{escape(text)}</p>' for text in (merged, disputed) if text)
     return f"<details open>{head}{words}{table}{rest}</details>"
 
@@ -115,12 +89,12 @@ def _sources(calls: list[dict[str, Any]]) -> str:
 def _calls(calls: list[dict[str, Any]]) -> str:
     names = ["stage", "model", "prompt_version", "tokens_in", "tokens_out", "cost_usd", "latency_ms", "created_at", "id"]
     heads = ["Stage", "Model", "Prompt", "Tokens in", "Tokens out", "Cost, US$", "Latency, ms", "At", "Id"]
-    return _table(heads, [[str(call[name]) for name in names] for call in calls])
+    return text_table(heads, [[str(call[name]) for name in names] for call in calls])
 
 
 def _privacy(privacy: dict[str, Any]) -> str:
     rows = [[seen["model"], seen["stage"], _sent(seen)] for seen in privacy.get("teacher_saw", [])]
-    seen = _table(["Model", "Stage", "What it was sent"], rows)
+    seen = text_table(["Model", "Stage", "What it was sent"], rows)
     return f"<p>Privacy filter: {escape(filter_in_words(privacy))}.</p>{seen}"
 
 
@@ -135,9 +109,3 @@ def _sent(seen: dict[str, Any]) -> str:
     if seen["messages"] is None:
         return f"not recorded; its hash is {seen['request_sha256']}"
     return "\n\n".join(str(message["content"]) for message in seen["messages"])
-
-
-def _table(heads: list[str], rows: list[list[str]]) -> str:
-    top = "".join(f"<th>{escape(head)}</th>" for head in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

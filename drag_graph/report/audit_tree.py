@@ -22,9 +22,7 @@ def audit_text(audit: Mapping[str, Any]) -> str:
     """Return an audit document as plain text."""
     out = io.StringIO()
     console = Console(file=out, width=TEXT_WIDTH, color_system=None, highlight=False, force_jupyter=False)
-    console.print(audit_tree(audit))
-    for note in audit_notes(audit):
-        console.print(Text(note))
+    console.print(audit_tree(audit), *(Text(note) for note in audit_notes(audit)), sep="\n")
     return out.getvalue().rstrip("\n")
 
 
@@ -33,7 +31,8 @@ def audit_tree(audit: Mapping[str, Any]) -> Tree:
     label = f"{audit['label']}. " if audit["label"] else ""
     tree = Tree(Text.assemble((_line_of(audit["question"]), "bold"), "\n-> ", _line_of(label + audit["answer"])))
     for line in audit["lines"]:
-        branch = tree.add(_with_marks(f"{line['n']}. {_line_of(line['text'])}", line_marks(line), "red"))
+        marks = ((f" ({mark})", "red") for mark in line_marks(line))
+        branch = tree.add(Text.assemble(f"{line['n']}. {_line_of(line['text'])}", *marks))
         for text, proof in _behind(line):
             leaf = branch.add(text)
             if proof is not None:
@@ -76,22 +75,13 @@ def _triple(triple: Mapping[str, Any]) -> tuple[Text, Text]:
 
 
 def _proof(evidence: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join([_judgement(evidence), *_calls(calls)])
-
-
-def _judgement(evidence: Mapping[str, Any]) -> str:
-    if place := place_of(evidence):
-        return _line_of(place)
     score = "" if evidence["llm_score"] is None else f", teacher's score {evidence['llm_score']:g}"
-    return f"rank {evidence['rank'] + 1}, cosine {evidence['cosine']:.2f}{score}"
+    judgement = _line_of(place_of(evidence)) or f"rank {evidence['rank'] + 1}, cosine {evidence['cosine']:.2f}{score}"
+    return ", ".join([judgement, *_calls(calls)])
 
 
 def _calls(calls: Sequence[Mapping[str, Any]]) -> list[str]:
     return [printable(f"by {call['model']} ({call['stage']}, ${call['cost_usd']:.4f}, {call['created_at']})") for call in calls]
-
-
-def _with_marks(text: str, marks: Sequence[str], style: str) -> Text:
-    return Text.assemble(text, *((f" ({mark})", style) for mark in marks))
 
 
 def _line_of(text: str) -> str:

@@ -6,31 +6,14 @@ from typing import Any
 
 from drag_graph.model import labelled
 from drag_graph.ports.private_details import texts_by_field
-
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --found: #b3372f33; --bad: #b3372f; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } table { border-collapse: collapse; width: 100%; table-layout: fixed; }
-th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
-td { overflow-wrap: anywhere; }
-th:first-child, td:first-child { width: 3rem; } mark { background: var(--found); color: inherit; }
-ul { margin: .2rem 0; padding-left: 1.2rem; }
-.refused { color: var(--bad); font-weight: 600; } .quiet { opacity: .75; font-size: .85rem; }
-"""
+from drag_graph.report.web_page import html_table, web_page
 
 
 def privacy_page(document: dict[str, Any]) -> str:
     """Return the page of a `privacy check` document; every text is escaped."""
-    rows = "".join(_row(entry) for entry in document["queries"])
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>What would be sent</title><style>{_STYLE}</style></head><body>
-<h1>What would be sent</h1>
-<p>{escape(summary(document["totals"]))}. This page contains the original questions: keep it on this machine.</p>
-<table><thead><tr><th>Line</th><th>Original</th><th>Outgoing</th><th>Why</th></tr></thead><tbody>{rows}</tbody></table>
-</body></html>
-"""
+    table = html_table(("Line", "Original", "Outgoing", "Why"), map(_row, document["queries"]))
+    note = f"{escape(summary(document['totals']))}. This page contains the original questions: keep it on this machine."
+    return web_page("What would be sent", f"<h1>What would be sent</h1>\n<p>{note}</p>\n{table}")
 
 
 def summary(totals: Mapping[str, Any]) -> str:
@@ -51,13 +34,13 @@ def explained(entry: Mapping[str, Any]) -> list[str]:
     return replaced + [f"{span(item)} kept: {item['why']}" for item in entry.get("kept", ())]
 
 
-def _row(entry: dict[str, Any]) -> str:
+def _row(entry: dict[str, Any]) -> tuple[str, ...]:
     before = _text(entry["original"], entry["options"], entry["findings"])
-    after = f'<span class="refused">Withheld. {escape(entry["why"])}</span>'
+    after = f'<span class="bad">Withheld. {escape(entry["why"])}</span>'
     if not entry["refused"]:
         after = _text(entry["outgoing"], entry["outgoing_options"], ())
     why = "".join(f"<li>{escape(reason)}</li>" for reason in explained(entry))
-    return f'<tr><td>{entry["line"]}</td><td>{before}</td><td>{after}</td><td class="quiet"><ul>{why}</ul></td></tr>'
+    return str(entry["line"]), before, after, f'<ul class="quiet">{why}</ul>'
 
 
 def _text(question: str, options: Sequence[str], findings: Sequence[dict[str, Any]]) -> str:

@@ -68,7 +68,7 @@ class _Book:
 
     def __init__(self) -> None:
         self._records: dict[str, dict[str, dict[str, Any]]] = {}
-        self._written: set[tuple[str, ...]] = set()
+        self._relations: dict[str, dict[tuple[str, ...], dict[str, str]]] = {}
 
     def entity(self, kind: str, key: str, type_: str, facts: dict[str, Any]) -> str:
         return self._add("entity", kind, key, type_, {f"{PREFIX}:{name}": value for name, value in facts.items()})
@@ -101,15 +101,15 @@ class _Book:
         self.relate("wasDerivedFrom", {"generatedEntity": result, "usedEntity": source})
 
     def relate(self, kind: str, ends: dict[str, str]) -> None:
-        key = (kind, *ends.values())
-        if key in self._written:
-            return
-        self._written.add(key)
-        records = self._records.setdefault(kind, {})
-        records[f"_:{kind}{len(records) + 1}"] = {f"prov:{role}": name for role, name in ends.items()}
+        named = {f"prov:{role}": name for role, name in ends.items()}
+        self._relations.setdefault(kind, {}).setdefault(tuple(ends.values()), named)
 
     def document(self) -> dict[str, Any]:
-        return {"prefix": {PREFIX: NAMESPACE}, **self._records}
+        relations = {
+            kind: {f"_:{kind}{number}": ends for number, ends in enumerate(records.values(), start=1)}
+            for kind, records in self._relations.items()
+        }
+        return {"prefix": {PREFIX: NAMESPACE}, **self._records, **relations}
 
     def _add(self, group: str, kind: str, key: str, type_: str, facts: dict[str, Any], *, prefix: str = PREFIX) -> str:
         name = f"{PREFIX}:{kind}/{key}"
