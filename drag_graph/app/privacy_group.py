@@ -118,7 +118,7 @@ class PrivacyGroup(ResourceUser):
                     yield "store", str(record.get("id", "")), record
         if settings.ledger_path.exists():
             with open_ledger(settings, read_only=True) as ledger:
-                for _, name, row in ledger.rows():
+                for name, row in ledger.rows():
                     yield "ledger", name, row
         for file in files:
             yield from file_documents(file)

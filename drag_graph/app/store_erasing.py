@@ -1,7 +1,7 @@
 """Erasing in the right order: the ledger first, then the store, the vault last."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -145,7 +145,7 @@ class Eraser:
             return "nothing"
         with open_ledger(settings) as ledger:
             ids = [scope.source_id for scope in scopes]
-            return asdict(ledger.erase(ids, settings.namespace, keep_recorded=self.keeps_replies))
+            return ledger.erase(ids, settings.namespace, keep_recorded=self.keeps_replies)
 
     def _erase_originals(self, scopes: Sequence[Scope]) -> dict[str, int]:
         settings = self.resources.settings

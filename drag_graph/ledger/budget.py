@@ -7,9 +7,6 @@ from drag_graph.errors import BudgetReached
 from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import Account, Standing, dollars, nanos, nanos_of_limit
 
-_CENTS, _PLACES, _MOST_PLACES = 2, 4, 9
-"""Decimal places of amounts from one dollar on, of smaller ones, and of a nano-dollar."""
-
 
 @dataclass(eq=False, slots=True)
 class Reservation:
@@ -37,8 +34,6 @@ class Budget:
         self._spent_here = 0
         self._open: set[Reservation] = set()
         self._changed = threading.Condition()
-        at_first = self._account.standing()
-        self._before = at_first.settled + at_first.reserved
 
     @property
     def limited(self) -> bool:
@@ -88,25 +83,16 @@ class Budget:
             self._changed.wait()
 
     def _reached(self, amount: int, limit: int, spent: int) -> BudgetReached:
-        by_others = spent - self._spent_here
-        # More than at first means that another run of the job is spending now.
-        which = "earlier" if by_others <= self._before else "other"
-        call, total, budget, others = shown(amount, spent, limit, by_others)
-        share = f", {others} of it by {which} runs of this job" if by_others > 0 else ""
+        others = spent - self._spent_here
+        share = f", {in_dollars(others)} of it by other runs of this job" if others > 0 else ""
         return BudgetReached(
-            f"The next call may cost {call}, but {total} of the budget of {budget} is spent{share}.",
+            f"The next call may cost {in_dollars(amount)}, but {in_dollars(spent)} of the budget of {in_dollars(limit)} is "
+            f"spent{share}.",
             hint="Finished work is kept. Run the same command again with a larger `budget_usd=LIMIT` to continue.",
         )
 
 
-def shown(*amounts: int) -> list[str]:
-    """Return nano-dollars as dollars, with enough places that different amounts look different."""
-    numbers = {0, *amounts}
-    extra = next(n for n in range(_MOST_PLACES) if len({_dollar_text(amount, n) for amount in numbers}) == len(numbers))
-    return [_dollar_text(amount, extra) for amount in amounts]
-
-
-def _dollar_text(amount: int, extra: int) -> str:
-    usd = dollars(amount)
-    places = min((_CENTS if usd >= 1 else _PLACES) + extra, _MOST_PLACES)
-    return f"${usd:.{places}f}"
+def in_dollars(amount: int) -> str:
+    """Return nano-dollars as dollars, with two decimal places or as many as it has."""
+    whole, _, places = f"{dollars(amount):.9f}".rstrip("0").partition(".")
+    return f"${whole}.{places:0<2}"

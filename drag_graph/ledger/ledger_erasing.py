@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ports.run_journal import RecordedQuery
@@ -31,15 +30,6 @@ SELECT 1 FROM asked JOIN exchanges ON exchanges.id = exchange_id WHERE exchange_
 """Whether another query still needs an exchange. A summary contains texts of several sources and is erased with any of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErasedRecords:
-    """How many replies (with their calls), run results and batch requests were erased."""
-
-    replies: int = 0
-    results: int = 0
-    batch_requests: int = 0
-
-
 def recorded_queries(database: LedgerFile, namespace: str) -> list[RecordedQuery]:
     """Return the queries whose texts are recorded: those of the namespace's runs, and those that belong to no run."""
     with database.reading() as rows:
@@ -49,9 +39,10 @@ def recorded_queries(database: LedgerFile, namespace: str) -> list[RecordedQuery
         ]
 
 
-def erase(database: LedgerFile, source_ids: Collection[str], namespace: str, *, keep_recorded: bool = False) -> ErasedRecords:
+def erase(database: LedgerFile, source_ids: Collection[str], namespace: str, *, keep_recorded: bool = False) -> dict[str, int]:
     """Erase requests, replies and results of these queries, except exchanges that other queries share.
 
+    Returns how many replies (with their calls), run results and batch requests were erased.
     With `keep_recorded` the replies stay, so that distilling the queries again costs nothing.
 
     Raises StoreLocked if another process still reads the old text.
@@ -73,4 +64,4 @@ def erase(database: LedgerFile, source_ids: Collection[str], namespace: str, *, 
                     rows.execute("DELETE FROM calls WHERE exchange_id = ?", exchange)
                     replies += 1
     database.compact()
-    return ErasedRecords(replies, results, requests)
+    return {"replies": replies, "results": results, "batch_requests": requests}

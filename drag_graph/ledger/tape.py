@@ -7,7 +7,6 @@ repeated. Its key is that of the request; each call has the hash of the messages
 import json
 import logging
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -64,22 +63,15 @@ class Attempt:
 
 def request_key(model: str, request: TeacherRequest) -> str:
     """Return the key of a request to a model: 64 hexadecimal digits. Only a refreshed request's key includes its edition."""
-    # Cached, because one thread needs the key of a request several times in a row.
-    cached: tuple[str, TeacherRequest, str] | None = getattr(_last, "key", None)
-    if cached is None or cached[1] is not request or cached[0] != model:
-        document = {
-            "model": model,
-            "messages": [dict(message) for message in request.messages],
-            "parameters": dict(request.parameters),
-            "schema": {"name": request.schema.schema_name, "schema": request.schema.json_schema},
-            "prompt_version": request.prompt_version,
-            **({"edition": request.edition} if request.edition else {}),
-        }
-        cached = _last.key = (model, request, sha256_of(document))
-    return cached[2]
-
-
-_last = threading.local()
+    document = {
+        "model": model,
+        "messages": [dict(message) for message in request.messages],
+        "parameters": dict(request.parameters),
+        "schema": {"name": request.schema.schema_name, "schema": request.schema.json_schema},
+        "prompt_version": request.prompt_version,
+        **({"edition": request.edition} if request.edition else {}),
+    }
+    return sha256_of(document)
 
 
 def call_id(request: TeacherRequest, key: str) -> str:
@@ -110,11 +102,6 @@ class Tape:
     def __init__(self, database: LedgerFile) -> None:
         self._database = database
 
-    @property
-    def place(self) -> str:
-        """Its place, for messages."""
-        return f"the ledger {self._database.path}"
-
     def __len__(self) -> int:
         with self._database.reading() as rows:
             return int(rows.execute("SELECT count(*) FROM exchanges WHERE reply IS NOT NULL").fetchone()[0])
@@ -129,15 +116,13 @@ class Tape:
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
         """Return the recorded reply to this request, or None. A reply recorded for another query gets this query's ids."""
         with self._database.reading() as rows:
-            exchange, is_noted = self._exchange(rows, model, request)
-        if exchange is None:
-            return None
-        reply = self._reply(model, request, *exchange[1:])
+            id_, reply = _recorded(rows, model, request)
+            noted = {source_id for (source_id,) in rows.execute("SELECT source_id FROM asked WHERE exchange_id = ?", (id_,))}
         # The reply now belongs to this query as well, and is erased with the last query that uses it.
-        if reply is not None and not is_noted and not self._database.read_only:
+        if reply is not None and not noted.issuperset(_sources(request)) and not self._database.read_only:
             with self._database.writing() as rows:
-                if rows.execute("SELECT 1 FROM exchanges WHERE id = ?", exchange[:1]).fetchone():
-                    _note_asked(rows, request, exchange[0])
+                if rows.execute("SELECT 1 FROM exchanges WHERE id = ?", (id_,)).fetchone():
+                    _note_asked(rows, request, id_)
         return reply
 
     def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
@@ -146,27 +131,20 @@ class Tape:
         Returns the reply that counts: this one, or the one that another process recorded for the same request meanwhile.
         """
         document = {**payload.model_dump(mode="json"), "discarded": list(payload.discarded)}
-        facts = [attempt.facts(model) for attempt in attempts]
-        reply = _reply_of(model, request, payload, facts, requests=len(attempts))
         with self._database.writing(durable=True) as rows:
-            exchange, _ = self._exchange(rows, model, request)
-            earlier = exchange and self._reply(model, request, *exchange[1:])
-            if exchange and not earlier:
-                _forget(rows, exchange[0])
-            id_ = (
-                exchange[0]
-                if exchange and earlier
-                else self._add(rows, model, request, facts, attempts, reply=dumped(document))
-            )
+            id_, earlier = _recorded(rows, model, request)
+            if earlier is None:
+                for table, column in (("exchanges", "id"), ("calls", "exchange_id"), ("asked", "exchange_id")):
+                    rows.execute(f"DELETE FROM {table} WHERE {column} = ?", (id_,))  # noqa: S608 - names of our own schema
+                id_ = _add(rows, model, request, attempts, reply=dumped(document))
             _note_asked(rows, request, id_)
-        return earlier or reply
+        facts = [attempt.facts(model) for attempt in attempts]
+        return earlier or _reply_of(model, request, payload, facts, requests=len(attempts))
 
     def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
         """Record an unusable reply with its calls, for inspection."""
-        facts = [attempt.facts(model) for attempt in attempts]
         with self._database.writing() as rows:
-            id_ = self._add(rows, model, request, facts, attempts, error=encodable(str(error)))
-            _note_asked(rows, request, id_)
+            _note_asked(rows, request, _add(rows, model, request, attempts, error=encodable(str(error))))
 
     def quarantined(self, source_id: str = "") -> Iterator[dict[str, str]]:
         """Yield the unusable replies (of one source), oldest first; `raw` is the model's last text."""
@@ -181,42 +159,37 @@ class Tape:
             row = rows.execute("SELECT sent FROM calls WHERE request_sha256 = ? LIMIT 1", (request_sha256,)).fetchone()
             return json.loads(row[0]) if row else None
 
-    def _exchange(
-        self, rows: sqlite3.Connection, model: str, request: TeacherRequest
-    ) -> tuple[tuple[int, str, list[Any]] | None, bool]:
-        """Return id, reply and calls of the recorded exchange, and whether it is noted as this request's."""
-        key = request_key(model, request)
-        row = rows.execute("SELECT id, reply FROM exchanges WHERE key = ? AND reply IS NOT NULL", (key,)).fetchone()
-        if row is None:
-            return None, False
-        calls = rows.execute(f"SELECT {FACTS} FROM calls WHERE exchange_id = ? ORDER BY n", row[:1]).fetchall()  # noqa: S608
-        noted = {source_id for (source_id,) in rows.execute("SELECT source_id FROM asked WHERE exchange_id = ?", row[:1])}
-        return (*row, calls), noted.issuperset(_sources(request))
 
-    def _reply(self, model: str, request: TeacherRequest, document: str, calls: Sequence[Any]) -> TeacherReply | None:
-        try:
-            values = json.loads(document)
-            payload = request.schema.model_validate({**values, "discarded": tuple(values["discarded"])})
-            return _reply_of(model, request, payload, [dict(zip(NAMES, call, strict=True)) for call in calls], cached=True)
-        except (ValidationError, ValueError, LookupError, TypeError):
-            message = "a recorded reply does not have the expected form and is ignored"
-            log.event(message, level=logging.WARNING, query=request.source.id, stage=request.stage)
-            return None
+def _recorded(rows: sqlite3.Connection, model: str, request: TeacherRequest) -> tuple[int, TeacherReply | None]:
+    """Return the id and the reply of the recorded exchange. Without an exchange the id is 0; an unusable reply is None."""
+    key = request_key(model, request)
+    row = rows.execute("SELECT id, reply FROM exchanges WHERE key = ? AND reply IS NOT NULL", (key,)).fetchone()
+    if row is None:
+        return 0, None
+    calls = rows.execute(f"SELECT {FACTS} FROM calls WHERE exchange_id = ? ORDER BY n", row[:1]).fetchall()  # noqa: S608
+    try:
+        values = json.loads(row[1])
+        payload = request.schema.model_validate({**values, "discarded": tuple(values["discarded"])})
+        facts = [dict(zip(NAMES, call, strict=True)) for call in calls]
+        return row[0], _reply_of(model, request, payload, facts, cached=True)
+    except (ValidationError, ValueError, LookupError, TypeError):
+        message = "a recorded reply does not have the expected form and is ignored"
+        log.event(message, level=logging.WARNING, query=request.source.id, stage=request.stage)
+        return row[0], None
 
-    @staticmethod
-    def _add(
-        rows: sqlite3.Connection,
-        model: str,
-        request: TeacherRequest,
-        facts: Sequence[Mapping[str, Any]],
-        attempts: Sequence[Attempt],
-        *,
-        reply: str | None = None,
-        error: str | None = None,
-    ) -> int:
-        row = (request_key(model, request), model, request.stage, request.prompt_version, reply, error)
-        calls = [(call, dumped(attempt.sent()), encodable(attempt.text)) for call, attempt in zip(facts, attempts, strict=True)]
-        return add_exchange(rows, row, calls)
+
+def _add(
+    rows: sqlite3.Connection,
+    model: str,
+    request: TeacherRequest,
+    attempts: Sequence[Attempt],
+    *,
+    reply: str | None = None,
+    error: str | None = None,
+) -> int:
+    row = (request_key(model, request), model, request.stage, request.prompt_version, reply, error)
+    calls = [(attempt.facts(model), dumped(attempt.sent()), encodable(attempt.text)) for attempt in attempts]
+    return add_exchange(rows, row, calls)
 
 
 def add_exchange(
@@ -239,12 +212,6 @@ def _sources(request: TeacherRequest) -> tuple[str, ...]:
 def _note_asked(rows: sqlite3.Connection, request: TeacherRequest, exchange_id: int) -> None:
     pairs = [(source_id, exchange_id) for source_id in _sources(request)]
     rows.executemany("INSERT OR IGNORE INTO asked VALUES (?, ?)", pairs)
-
-
-def _forget(rows: sqlite3.Connection, exchange_id: int) -> None:
-    rows.execute("DELETE FROM exchanges WHERE id = ?", (exchange_id,))
-    rows.execute("DELETE FROM calls WHERE exchange_id = ?", (exchange_id,))
-    rows.execute("DELETE FROM asked WHERE exchange_id = ?", (exchange_id,))
 
 
 def _reply_of(

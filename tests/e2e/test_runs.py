@@ -118,7 +118,7 @@ def test_a_budget_is_that_of_all_runs_of_one_command_together(distill, server, m
     asked = server.count()
     second = distill("--budget-usd", "0.06", "--workers", "1")
     assert (second.code, server.count()) == (5, asked), "what is spent is spent"
-    assert "by earlier runs" in second.err
+    assert "by other runs" in second.err
     enough = distill("--budget-usd", "2")
     assert enough.json["totals"]["complete"] == 3
 

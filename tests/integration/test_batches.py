@@ -116,7 +116,7 @@ def test_what_is_done_is_not_asked_again(work, server):
     assert (other["totals"]["calls"], other["totals"]["cached_calls"], other["totals"]["cost_usd"]) == (calls, calls, 0)
     assert export("other.lbug") == export()
     assert (len(server.batches.sizes), direct(server)) == (3, [])
-    with Ledger(work / "graph.lbug.ledger") as ledger, ledger.database.reading() as rows:
+    with Ledger(work / "graph.lbug.ledger") as ledger, ledger.reading() as rows:
         assert rows.execute("SELECT count(*) FROM batch_requests").fetchone() == (0,)
     assert not list(work.glob("*.lock"))
 
@@ -288,7 +288,7 @@ def test_the_same_request_of_two_queries_goes_out_once(work, server):
 def test_two_processes_do_not_wait_for_the_same_batches(work, server):
     distill(server)
     with Ledger(work / "graph.lbug.ledger") as ledger:
-        with ledger.database.reading() as rows:
+        with ledger.reading() as rows:
             (job,) = rows.execute("SELECT DISTINCT job FROM batches").fetchone()
         records = ledger.batches(job, PRICED)
         assert "Another process waits for the batches" in distill(server, code=3)["error"]

@@ -152,7 +152,7 @@ def storm(folder, *, limit, runs, seed):
             # Room for one more call there was not: this is the most that one costs here.
             assert budget.spent_usd > allowed - 1200 * A_TOKEN_IN - 400 * A_TOKEN_OUT
             if run > 1:
-                assert "by earlier runs of this job" in str(stopped[0])
+                assert "by other runs of this job" in str(stopped[0])
     return till
 
 
@@ -291,7 +291,7 @@ def kill_and_resume(folder, *, limit, kills, ends):
             asked = server.count()
             code, errors = run.finish()
             assert code == 5, errors
-            assert "by earlier runs of this job" in errors
+            assert "by other runs of this job" in errors
             assert till.charged <= limit
             now = run.stored()
             assert finished <= now

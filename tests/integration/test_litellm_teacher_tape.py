@@ -124,7 +124,7 @@ class TestTapeAndBudget:
             with pytest.raises(RefusedReply):
                 teacher.ask(evidence_request(count=5))
             first, second = ledger.tape.quarantined()
-            with ledger.database.reading() as rows:
+            with ledger.reading() as rows:
                 calls = rows.execute("SELECT n, sent, request_sha256, raw FROM calls ORDER BY exchange_id, n").fetchall()
         assert [n for n, *_ in calls] == [0, 1, 2, 0, 1], "each request is a call of its own"
         sent = [json.loads(document)["messages"] for _, document, *_ in calls]

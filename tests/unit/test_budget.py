@@ -145,7 +145,7 @@ class TestAccount:
             second.reserve(2.5)
         assert str(caught.value) == (
             "The next call may cost $2.50, but $17.70 of the budget of $20.00 is spent, "
-            "$15.20 of it by earlier runs of this job."
+            "$15.20 of it by other runs of this job."
         )
         assert "`budget_usd=LIMIT`" in caught.value.hint
         assert second.spent_usd == 17.7
@@ -158,12 +158,12 @@ class TestAccount:
         budget.settle(budget.reserve(0.9), 0.9)
         with pytest.raises(BudgetReached) as caught:
             budget.reserve(0.2)
-        assert str(caught.value) == "The next call may cost $0.2000, but $0.9000 of the budget of $1.00 is spent."
+        assert str(caught.value) == "The next call may cost $0.20, but $0.90 of the budget of $1.00 is spent."
 
     @pytest.mark.parametrize(
         ("limit", "spent", "estimate", "amounts"),
         [
-            (1.2349, 1.2345, 0.001, ["$0.00100", "$1.234", "$1.235"]),
+            (1.2349, 1.2345, 0.001, ["$0.001", "$1.2345", "$1.2349"]),
             (0.00000004, 0.00000003, 0.00000002, ["$0.00000002", "$0.00000003", "$0.00000004"]),
             (1, 1, 1, ["$1.00", "$1.00", "$1.00"]),
         ],
@@ -183,7 +183,7 @@ class TestAccount:
         killed.reserve(6)
         resumed = Budget(20, ledger_of())
         assert resumed.spent_usd == 3
-        with pytest.raises(BudgetReached, match=r"\$14\.00 of it by earlier runs"):
+        with pytest.raises(BudgetReached, match=r"\$14\.00 of it by other runs"):
             resumed.reserve(6.01)
         resumed.settle(resumed.reserve(6), 6)
 
@@ -208,7 +208,7 @@ class TestAccount:
         assert free.spent_usd == 0.3
         limited = Budget(0.5, ledger_of())
         limited.settle(limited.reserve(0.2), 0.2)
-        with pytest.raises(BudgetReached, match="earlier runs"):
+        with pytest.raises(BudgetReached, match="other runs"):
             limited.reserve(0.000001)
         limited.settle(limited.reserve(0.0))
 

@@ -76,7 +76,7 @@ def test_no_word_of_what_was_erased_is_in_a_file_and_the_rest_is_whole(path):
         before = contents(path)
         assert all(word.encode() in before for n in range(NUMBER) for word in words_of(n)), "it was all there"
         erased = ledger.erase([query_of(n).id for n in GONE], "default")
-        assert (erased.replies, erased.results, erased.batch_requests) == (2 * len(GONE), len(GONE), len(GONE))
+        assert erased == {"replies": 2 * len(GONE), "results": len(GONE), "batch_requests": len(GONE)}
         after = contents(path)
         assert [word for n in GONE for word in words_of(n) if word.encode() in after] == []
         assert all(word.encode() in after for n in range(NUMBER) if n not in GONE for word in words_of(n))
@@ -96,9 +96,9 @@ def test_what_others_asked_in_the_same_words_stays_until_all_are_erased(path):
             MODEL, request_for(one), parse_reply(EvidenceReply, ["A fact."]), [attempt_for(request_for(one), "raw")]
         )
         assert ledger.tape.find(MODEL, request_for(other)).cached
-        assert ledger.erase([one.id], "default").replies == 0
+        assert ledger.erase([one.id], "default")["replies"] == 0
         assert ledger.tape.find(MODEL, request_for(other)).cached
-        assert ledger.erase([other.id], "other").replies == 1
+        assert ledger.erase([other.id], "other")["replies"] == 1
         assert ledger.tape.find(MODEL, request_for(other)) is None
         assert words_of(1)[0].encode() not in contents(path)
 
@@ -107,7 +107,7 @@ def test_recorded_replies_can_be_kept(path):
     with Ledger(path) as ledger:
         run, _ = fill(ledger, range(3))
         erased = ledger.erase([query_of(1).id], "default", keep_recorded=True)
-        assert (erased.replies, erased.results) == (0, 1)
+        assert (erased["replies"], erased["results"]) == (0, 1)
         assert ledger.tape.find(MODEL, request_for(query_of(1))).cached
         assert [result.erased for result in ledger.journal.results(run.id)] == [False, True, False]
 

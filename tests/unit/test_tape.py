@@ -149,7 +149,7 @@ def test_an_entry_of_another_form_is_a_miss_said_aloud_and_can_be_recorded_again
     request = request_for()
     with Ledger(path) as ledger:
         record(ledger, request)
-        with ledger.database.writing() as rows:
+        with ledger.writing() as rows:
             rows.execute("""UPDATE exchanges SET reply = '{"evidence": 7, "discarded": []}'""")
         assert ledger.tape.find(MODEL, request) is None
         assert "does not have the expected form" in caplog.text
@@ -160,7 +160,7 @@ def test_an_entry_of_another_form_is_a_miss_said_aloud_and_can_be_recorded_again
 
 def test_a_newer_version_and_a_file_of_somebody_else_are_refused_and_left_alone(path, tmp_path):
     Ledger(path).close()
-    with Ledger(path) as ledger, ledger.database.writing() as rows:
+    with Ledger(path) as ledger, ledger.writing() as rows:
         rows.execute("PRAGMA user_version = 99")
     with pytest.raises(StoreUnfit, match="version 99"):
         Ledger(path)
@@ -335,7 +335,7 @@ def test_what_was_said_in_vain_is_kept_with_its_calls_and_answers_nothing(path):
         assert ledger.tape.find(MODEL, request) is None
         (kept,) = ledger.tape.quarantined(request.query.id)
         assert list(ledger.tape.quarantined("another")) == []
-        with ledger.database.reading() as rows:
+        with ledger.reading() as rows:
             assert rows.execute("SELECT raw, cost_usd FROM calls ORDER BY n").fetchall() == [("no", 0.25), ("still no", 0.25)]
     assert kept == {
         "source_id": request.query.id,

@@ -15,7 +15,7 @@ from typing import Any
 from drag_graph import log
 from drag_graph.errors import AwaitsBatch, BudgetReached, ModelUnavailable, ReplyError
 from drag_graph.ledger.batch_records import COLLECTED, NEW, SUBMITTED, BatchRecord, BatchRecords, QueuedRequest
-from drag_graph.ledger.budget import shown
+from drag_graph.ledger.budget import in_dollars
 from drag_graph.ledger.spending import Standing, nanos, nanos_of_limit
 from drag_graph.ledger.tape import Attempt, request_key
 from drag_graph.models.chat_client import read_completion
@@ -256,7 +256,7 @@ class BatchTeacher:
 
     def _budget_error(self, standing: Standing, amounts: list[int], fitting: int) -> BudgetReached:
         taken = standing.settled + standing.reserved + sum(amounts[:fitting])
-        request, total, budget = shown(amounts[fitting], taken, self._limit or 0)
+        request, total, budget = (in_dollars(amount) for amount in (amounts[fitting], taken, self._limit or 0))
         return BudgetReached(
             f"The next request may cost {request} in a batch, but {total} of the budget of {budget} is spent or reserved.",
             hint="Finished work is kept. Run the same command again with a larger `budget_usd=LIMIT` to continue.",
