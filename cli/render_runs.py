@@ -14,7 +14,7 @@ from .render import SHORT, console, document, estimate, fields, shorten, table
 
 if TYPE_CHECKING:
     from drag_graph.app.distilling import RefreshEstimate
-    from drag_graph.app.runs_group import RunDetails, RunList, RunQuery
+    from drag_graph.app.runs_group import RunDetails, RunList
     from drag_graph.jobs.run_report import RunReport
     from drag_graph.ports.run_journal import QueryResult
 
@@ -120,7 +120,7 @@ def run_details(details: "RunDetails", *, as_json: bool) -> None:
     for query in details.queries:
         result = query.result
         name = shorten(f"{result.input_id} {query.question}".strip(), LONGEST_QUESTION)
-        why = _why(query)
+        why = "Erased since then." if result.erased else result.error or ""
         rows.append((result.line, result.id[:SHORT], name, _status(result), result.calls, f"${result.cost_usd:.4f}", why))
     columns = ("line", "query", "question", "status", "calls", "cost", "why")
     table(columns, rows, wrapped=("question", "why"), optional=("query", "cost", "calls"))
@@ -129,9 +129,3 @@ def run_details(details: "RunDetails", *, as_json: bool) -> None:
             console().print(f"line {query.result.line}: {note}", markup=False, highlight=False)
     if summary.counts["quarantined"]:
         console().print("To ask quarantined queries again, run the same command with [bold]--retry-quarantined[/bold].")
-
-
-def _why(query: "RunQuery") -> str:
-    if query.result.erased:
-        return "Erased since then."
-    return "Completed since then by another run." if query.completed_later else query.result.error or ""

@@ -50,15 +50,14 @@ class RunList:
 
 @dataclass(frozen=True)
 class RunQuery:
-    """What became of one query of a run. `completed_later`: another run has completed it since."""
+    """What became of one query of a run."""
 
     result: QueryResult
     question: str
-    completed_later: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Return its entry of the `runs show --json` document."""
-        return {**self.result.document(), "question": self.question, "complete_since": self.completed_later}
+        return {**self.result.document(), "question": self.question}
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,8 @@ class RunsGroup(ResourceUser):
         with open_ledger(settings, read_only=True) as ledger:
             journal = ledger.journal
             run = journal.run(run_id, settings.namespace)
-            since = journal.completed_since(run.id)
             queries = tuple(
-                RunQuery(result, journal.questions(run.id, [result.line]).get(result.line, ""), result.id in since)
+                RunQuery(result, journal.questions(run.id, [result.line]).get(result.line, ""))
                 for result in journal.results(run.id, statuses)
             )
             return RunDetails(RunSummary(run, journal.state(run), *journal.summary(run.id)), queries)

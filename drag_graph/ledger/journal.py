@@ -151,18 +151,6 @@ class Journal:
         statement = f"SELECT line, question FROM results WHERE run_id = ? AND question <> '' AND line IN ({marks})"  # noqa: S608
         return dict(self._read(statement, (run_id, *lines), lambda row: (row[0], str(json.loads(row[1])["question"]))))
 
-    def completed_since(self, run_id: str) -> set[str]:
-        """Return the ids of the queries that this run did not complete and a later one did, under the same settings."""
-        rows = self._read(
-            "SELECT DISTINCT ours.id FROM results AS ours JOIN results AS theirs ON theirs.id = ours.id "
-            "AND theirs.settings_hash = ours.settings_hash AND theirs.status = 'complete' AND NOT theirs.erased "
-            "WHERE ours.run_id = ? AND ours.status IN ('pending', 'quarantined') AND NOT ours.erased "
-            "AND (SELECT rowid FROM runs WHERE runs.id = theirs.run_id) > (SELECT rowid FROM runs WHERE runs.id = ours.run_id)",
-            (run_id,),
-            lambda row: str(row[0]),
-        )
-        return set(rows)
-
     def _read(self, statement: str, values: Sequence[Any], read: Callable[[Sequence[Any]], Item]) -> list[Item]:
         with self._database.reading() as rows:  # `read` inside it: a row that it cannot read is damage
             return [read(row) for row in rows.execute(statement, tuple(values))]

@@ -5,8 +5,8 @@ from dataclasses import replace
 from string import whitespace
 from typing import Any
 
-from drag_graph.ports.private_details import Finding, Kept
-from drag_graph.privacy import addresses, labelled
+from drag_graph.ports.private_details import Finding, Kept, Rewritten, texts_by_field
+from drag_graph.privacy import addresses, labelled, structured
 from drag_graph.privacy.generalise import Replacements, replacements_in
 from drag_graph.privacy.latin_text import surface
 from drag_graph.privacy.people import People
@@ -14,7 +14,6 @@ from drag_graph.privacy.personal import Personal
 from drag_graph.privacy.question_text import Item, Passage, joined
 from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Generalised, Span, settled, spans_of
-from drag_graph.privacy.structured import URL, StructuredDetector, loose_phones
 
 Field = tuple[str, int, int]
 SEARCHES = 3
@@ -27,22 +26,31 @@ _LONG_WORD = Pattern(r"\S{500,}")
 """Not a name. The tokenizer needs quadratic time for it and blocks other threads."""
 
 
-class Detectors:
-    """The detectors of a level with a language model."""
+class LocalRewriter:
+    """A `Rewriter` with the detectors of a level and a language model."""
 
-    def __init__(self, model: Any, *, strict: bool) -> None:
+    def __init__(self, version: str, model: Any, *, strict: bool) -> None:
+        self.version = version
         self._model = model
-        self._structured = StructuredDetector()
         self._people = People(strict=strict)
         self._personal = Personal(strict=strict)
         self._strict = strict
 
-    def structured(self, text: str) -> list[Finding]:
-        """Return the details with a telling format or checksum, with their replacements."""
-        plain = surface(text)
-        return [_in_original(plain, item) for item in _replaced(plain.text, settled(self._structured.find(plain.text)))]
+    def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
+        passage, findings, kept = self._details(question, options, is_open=not options)
+        generalised = Generalised(passage.text, findings)
+        texts = [generalised.text[generalised.place(low) : generalised.place(high)] for _, low, high in passage.fields]
+        rewritten = Rewritten(texts[0], tuple(texts[1:]), passage.by_field(findings), passage.by_field(kept))
+        return _with_different_options(rewritten, options)
 
-    def of_question(self, question: str, options: Sequence[str], *, is_open: bool) -> tuple[Passage, list[Finding], list[Kept]]:
+    def private(self, text: str) -> list[Finding]:
+        return self._details(text, (), is_open=False)[1]
+
+    def structured(self, text: str) -> list[Finding]:
+        plain = surface(text)
+        return [_in_original(plain, item) for item in _replaced(plain.text, settled(structured.find(plain.text)))]
+
+    def _details(self, question: str, options: Sequence[str], *, is_open: bool) -> tuple[Passage, list[Finding], list[Kept]]:
         """Return question and options as one text, its private details with their replacements, and those that stay.
 
         The rewritten text is searched again until nothing more is found, because a model recognises names better in plain text.
@@ -71,11 +79,11 @@ class Detectors:
     def _search(self, passage: Passage) -> tuple[list[Span], list[Kept]]:
         """Return the private spans of a passage, and those that stay."""
         text = passage.text
-        structured = self._structured.find(text)
+        by_format = structured.find(text)
         sure = settled(
             [
-                *structured,
-                *addresses.find(_masked(text, structured), has_lines=passage.is_open),
+                *by_format,
+                *addresses.find(_masked(text, by_format), has_lines=passage.is_open),
                 *labelled.find(text),
                 *_of_open_questions(text, is_open=passage.is_open),
             ]
@@ -118,7 +126,7 @@ def _of_open_questions(text: str, *, is_open: bool) -> list[Span]:
     """Return web addresses and possible telephone numbers, which are private only in a person's own question."""
     if not is_open:
         return []
-    return [*loose_phones(text), *spans_of(URL, text, "URL", "format")]
+    return [*structured.loose_phones(text), *spans_of(structured.URL, text, "URL", "format")]
 
 
 def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]], text: str) -> list[Span]:
@@ -139,3 +147,23 @@ def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]]
 def _replaced(text: str, spans: Sequence[Span]) -> list[Finding]:
     replacements = Replacements(text, spans)
     return [Finding("", span.start, span.end, span.type, span.detector, replacements.of(span)) for span in spans]
+
+
+def _with_different_options(rewritten: Rewritten, originals: Sequence[str]) -> Rewritten:
+    """Add a number to the last replacement of each option that has become equal to another one."""
+    findings = list(rewritten.findings)
+    changed_fields = {item.field for item in findings}
+    before, texts = texts_by_field("", originals), texts_by_field("", rewritten.options)
+    original_of = {text: before[field] for field, text in texts.items() if field not in changed_fields}
+    for field, text in texts.items():
+        unique, count = text, 1
+        while original_of.setdefault(unique, before[field]) != before[field]:
+            count += 1
+            at = max(at for at, item in enumerate(rewritten.findings) if item.field == field)
+            last = rewritten.findings[at]
+            tail = before[field][last.end :]
+            numbered = f"{last.replacement} ({count})"
+            unique = text[: len(text) - len(tail) - len(last.replacement)] + numbered + tail
+            findings[at] = replace(last, replacement=numbered)
+        texts[field] = unique
+    return replace(rewritten, options=tuple(texts.values())[1:], findings=tuple(findings))

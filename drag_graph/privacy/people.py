@@ -64,9 +64,6 @@ _ADDRESSED = Pattern(
 _FOREIGN = Pattern(
     r"(?P<name>(?:[\p{Cyrillic}\p{Hebrew}\p{Arabic}\p{Armenian}\p{Georgian}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Thai}\p{M}]{2,}|\p{Greek}{3,})(?:[\s-](?:[\p{Cyrillic}\p{Hebrew}\p{Arabic}\p{Armenian}\p{Georgian}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Thai}\p{M}]{2,}|\p{Greek}{3,})){0,3}|[\p{Han}]{2,6}(?:[\s·・][\p{Han}]{1,4})?|[\p{Hiragana}\p{Katakana}・ー]{2,12}(?:\s[\p{Hiragana}\p{Katakana}]{2,8})?|\p{Hangul}{2,4}(?:\s\p{Hangul}{1,3})?)"
 )
-_IS_NAME_OF_THING = Pattern(
-    r"(?i)^\s*(?:street|st|road|avenue|university|college|school|hospital|inc|ltd|corp|company|bank|group|orchestra|country club)\b"
-)
 _TIES = (
     (_INTRODUCED, "introduced"), (_LOWER_INTRODUCED, "introduced"), (_MENTIONED, "mentioned"), (_WITH_AGE, "with an age"),
     (_AGE_BEFORE, "with an age"), (_OWNED, "owner"), (_LIVES, "resident"),
@@ -95,7 +92,6 @@ _CITED_BEFORE = Pattern(
 )
 _SENTENCE_END = Pattern(r"\n|(?<=\p{L}{2})[.?!]\s")
 _REST_OF_WORD = Pattern(r"[\p{L}\p{M}]+|-\p{L}[\p{L}\p{M}]*")
-_AGE_AFTER = Pattern(r"(?i)\s*\(?\d{1,3}\s*[-–]?\s*(?:years?|yrs?|y/?o)\b")
 _EDGE = Pattern(rf"^I['’]m\s|^(?i:{_TITLE.replace(chr(92) + 'b', '')})|['’]s?$|[\s,.]+$")
 
 
@@ -154,7 +150,7 @@ class People:
         if why := _is_public(text, start, end):
             return why
         low, high = passage.segment(start)
-        is_tied = any(low <= span.start < high for span in (*private, *contacts)) or _AGE_AFTER.match(text, end)
+        is_tied = any(low <= span.start < high for span in (*private, *contacts))
         if is_tied or self._strict or passage.is_open:
             return ""
         if _carries(passage, start, end):
@@ -213,7 +209,7 @@ def _tied(text: str) -> Iterator[tuple[int, int, str]]:
                 continue
             if detector != "introduced" and is_known_person(name):
                 continue
-            if _IS_NAME_OF_THING.match(text, end) or names_a_thing(text, start, end):
+            if names_a_thing(text, start, end):
                 continue
             yield start, end, detector
 

@@ -30,7 +30,6 @@ _NOT_LATIN = "the text is not in Latin letters, and the detectors only read Engl
 class Admission:
     """A question, its findings, and the query that may be sent; or `why` it is withheld."""
 
-    given: Query
     asked: Query | None
     findings: tuple[Finding, ...] = ()
     kept: tuple[Kept, ...] = ()
@@ -77,7 +76,7 @@ class PrivacyGate:
         """Return the query that may be sent, and store its original. Raises Withheld, and StoreUnfit for the vault."""
         earlier = self._vault.originals(query.id) if self._vault is not None else []
         if any(original.findings for original in earlier):  # this gate rewrote it before
-            admission = Admission(query, _query_of(query, Rewritten(query.text, query.options, (), ())))
+            admission = Admission(_query_of(query, Rewritten(query.text, query.options, (), ())))
         else:
             admission = self.pass_through(query)
         if admission.asked is None:
@@ -101,8 +100,8 @@ class PrivacyGate:
         try:
             rewritten, call = self._reworded(query.text, self._rewrite(query.text, query.options))
         except Withheld as error:
-            return Admission(query, None, why=str(error))
-        admission = Admission(query, None, rewritten.findings, rewritten.kept, call=call)
+            return Admission(None, why=str(error))
+        admission = Admission(None, rewritten.findings, rewritten.kept, call=call)
         try:
             self._check(query, rewritten)
             return replace(admission, asked=_query_of(query, rewritten))

@@ -8,21 +8,7 @@ from typing import Any
 import regex
 from phonenumbers import PhoneNumberMatcher
 from presidio_analyzer import Pattern as PresidioPattern
-from presidio_analyzer.predefined_recognizers import (
-    AuTfnRecognizer,
-    CreditCardRecognizer,
-    CryptoRecognizer,
-    EsNieRecognizer,
-    EsNifRecognizer,
-    FiPersonalIdentityCodeRecognizer,
-    IbanRecognizer,
-    InAadhaarRecognizer,
-    ItFiscalCodeRecognizer,
-    KrRrnRecognizer,
-    NhsRecognizer,
-    PlPeselRecognizer,
-    SgFinRecognizer,
-)
+from presidio_analyzer import predefined_recognizers as presidio
 
 from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span, spans_of
@@ -71,7 +57,6 @@ CARD = PresidioPattern("card", r"(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){8,15}(?![\w-]|
 IPV4 = Pattern(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 IPV6 = Pattern(r"(?<![\w:])(?:[0-9A-Fa-f]{1,4}:|:){2,7}[0-9A-Fa-f:]*[0-9A-Fa-f](?![\w:])")
 MAC = Pattern(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
-VIN = Pattern(r"\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-HJ-NPR-Z0-9]{9}[A-HJ-NPR-Z0-9]{2}\d{6}\b")
 
 _PLAIN = (
     (EMAIL, "EMAIL"),
@@ -82,43 +67,50 @@ _PLAIN = (
     (NINO, "NATIONAL_ID"),
     (MAC, "MAC_ADDRESS"),
 )
+_NATIONAL_IDS = (
+    "AuTfn",
+    "EsNie",
+    "EsNif",
+    "FiPersonalIdentityCode",
+    "InAadhaar",
+    "ItFiscalCode",
+    "KrRrn",
+    "Nhs",
+    "PlPesel",
+    "SgFin",
+)
 _MANY_DIGITS = Pattern(r"\d(?:[\s.-]?[\dA-Z]){7,}|\b[13][1-9A-HJ-NP-Za-km-z]{25,}|\bbc1\w{11,}")
 
 
-class StructuredDetector:
-    """Finds details by format or checksum."""
+_RECOGNIZERS: list[tuple[str, Any]] = [
+    ("CREDIT_CARD", presidio.CreditCardRecognizer([CARD])),
+    ("IBAN", presidio.IbanRecognizer()),
+    ("CRYPTO_WALLET", presidio.CryptoRecognizer()),
+    *(("NATIONAL_ID", getattr(presidio, f"{name}Recognizer")()) for name in _NATIONAL_IDS),
+]
 
-    def __init__(self) -> None:
-        kinds: dict[str, list[Any]] = {
-            "CREDIT_CARD": [CreditCardRecognizer([CARD])],
-            "IBAN": [IbanRecognizer()],
-            "CRYPTO_WALLET": [CryptoRecognizer()],
-            "NATIONAL_ID": [
-                AuTfnRecognizer(), EsNieRecognizer(), EsNifRecognizer(), FiPersonalIdentityCodeRecognizer(), InAadhaarRecognizer(),
-                ItFiscalCodeRecognizer(), KrRrnRecognizer(), NhsRecognizer(), PlPeselRecognizer(), SgFinRecognizer(),
-            ],
-        }  # fmt: skip
-        self._recognizers = [(kind, recognizer) for kind, recognizers in kinds.items() for recognizer in recognizers]
 
-    def find(self, text: str) -> list[Span]:
-        """Return the spans, the more certain ones first; they may overlap."""
-        return [*self._formats(text), *self._checksums(text), *phones(text)]
+def find(text: str) -> list[Span]:
+    """Return the details by format or checksum, the more certain ones first; they may overlap."""
+    return [*_formats(text), *_checksums(text), *phones(text)]
 
-    def _formats(self, text: str) -> Iterator[Span]:
-        for pattern, kind in _PLAIN:
-            yield from spans_of(pattern, text, kind, "format")
-        for pattern in (IPV4, IPV6):
-            for match in pattern.finditer(text):
-                if _is_global(match.group()):
-                    yield Span(match.start(), match.end(), "IP_ADDRESS", "format")
 
-    def _checksums(self, text: str) -> Iterator[Span]:
-        if not _MANY_DIGITS.search(text):
-            return
-        for kind, recognizer in self._recognizers:
-            for result in recognizer.analyze(text, recognizer.supported_entities, None):
-                if result.score >= 1 and not _is_part(text, result.start, result.end):
-                    yield Span(result.start, result.end, kind, recognizer.name)
+def _formats(text: str) -> Iterator[Span]:
+    for pattern, kind in _PLAIN:
+        yield from spans_of(pattern, text, kind, "format")
+    for pattern in (IPV4, IPV6):
+        for match in pattern.finditer(text):
+            if _is_global(match.group()):
+                yield Span(match.start(), match.end(), "IP_ADDRESS", "format")
+
+
+def _checksums(text: str) -> Iterator[Span]:
+    if not _MANY_DIGITS.search(text):
+        return
+    for kind, recognizer in _RECOGNIZERS:
+        for result in recognizer.analyze(text, recognizer.supported_entities, None):
+            if result.score >= 1 and not _is_part(text, result.start, result.end):
+                yield Span(result.start, result.end, kind, recognizer.name)
 
 
 def loose_phones(text: str) -> Iterator[Span]:

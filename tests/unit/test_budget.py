@@ -144,8 +144,7 @@ class TestAccount:
         with pytest.raises(BudgetReached) as caught:
             second.reserve(2.5)
         assert str(caught.value) == (
-            "The next call may cost $2.50, but $17.70 of the budget of $20.00 is spent, "
-            "$15.20 of it by other runs of this job."
+            "The next call may cost $2.50, but $17.70 of the budget of $20.00 is spent, $15.20 of it by other runs of this job."
         )
         assert "`budget_usd=LIMIT`" in caught.value.hint
         assert second.spent_usd == 17.7

@@ -89,17 +89,6 @@ def test_a_run_is_found_by_the_beginning_of_its_id(journal):
     assert [run.id for run, _, _ in journal.runs("default")] == [second.id, first.id]
 
 
-def test_what_another_run_completed_is_known(journal):
-    first, second = a_run(), a_run()
-    (entry,) = entries("Why?")
-    for run, status in ((first, "pending"), (second, "complete")):
-        journal.begin(run)
-        journal.enter(run.id, [entry])
-        journal.record(run.id, [QueryResult(entry.query.id, "s1", status, line=1)])
-    assert journal.completed_since(first.id) == {entry.query.id}
-    assert journal.completed_since(second.id) == set()
-
-
 def test_a_run_is_at_work_dead_or_ended(journal, tmp_path):
     program = f"""
 import sys

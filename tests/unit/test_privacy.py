@@ -326,9 +326,8 @@ def test_what_stays_is_told_with_its_reason(standard):
 def test_a_word_without_an_end_is_not_shown_to_the_model(standard, monkeypatch):
     """Its tokenizer takes 30 s for 20,000 characters, in which nobody else gets to work: no deadline would hold."""
     seen = []
-    detectors = standard._detectors
-    model = detectors._model
-    monkeypatch.setattr(detectors, "_model", lambda text: seen.append(text) or model(text))
+    model = standard._model
+    monkeypatch.setattr(standard, "_model", lambda text: seen.append(text) or model(text))
     question = "'s" * 300 + " My colleague Oddvar Kvisle asks why."
     assert found(standard, question, ()) == {("PERSON", "Oddvar Kvisle")}
     assert [len(text) for text in seen[:1]] == [len(question)]
