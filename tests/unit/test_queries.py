@@ -14,8 +14,6 @@ ENGINES_OWN = {
         "await_indexes",
         "link_lease",
         "lock_site",
-        "lock_migrations",
-        "lock_migrations_schema",
         "lock_sources",
         "nearest_communities",
         "nearest_concepts",

@@ -6,14 +6,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.log import event, slow
-from drag_graph.stores.neo4j.neo4j_errors import CREDENTIALS, TIMED_OUT, explain, is_passing, may_have_come_through
+from drag_graph.stores.neo4j.neo4j_errors import CREDENTIALS, explain, is_passing, may_have_come_through
 from drag_graph.stores.shared.cypher_files import load
 
 if TYPE_CHECKING:
@@ -26,10 +25,6 @@ OLDEST = (5, 26)
 _SCHEMA_TRIES = 3
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 2.0
-_PROBE = 2.0
-"""Seconds that one transaction waits for a lock; the server checks the time about once a second."""
-_HELD_AT_MOST = 86_400.0
-"""Seconds after which the server releases a lock even if it does not know that the holder has ended."""
 
 Result = TypeVar("Result")
 
@@ -78,13 +73,6 @@ class Work:
         self._transaction.run(text).consume()
 
 
-@dataclass
-class _Attempts:
-    """State of the earlier attempts at one write."""
-
-    perhaps_done: bool = False
-
-
 class Neo4jConnection:
     """A driver and how it is used. Thread-safe; nothing is sent before the first `read`, `write` or `open`."""
 
@@ -115,7 +103,7 @@ class Neo4jConnection:
                 self._driver = self._make_driver()
             try:
                 with slow(f"waiting for Neo4j at {self._uri}, up to {self._timeout:g} s"), self._explained():
-                    agent = self._first_answer()
+                    agent = self._repeated(lambda: self._statements(Work.agent))
                 _check_version(agent, self.location)
             except BaseException:
                 self._driver.close()
@@ -147,13 +135,36 @@ class Neo4jConnection:
 
         A commit with an unknown outcome is repeated as well. Raises IdTaken if a uniqueness constraint refuses the write.
         """
-        from neo4j.exceptions import ConstraintError
+        from neo4j.exceptions import ConstraintError, DriverError, Neo4jError
 
-        attempts = _Attempts()
+        perhaps_done = False
+
+        def once() -> Result:
+            # The driver's `execute_write` is not used. It doubles its pauses without limit: after an outage of ten seconds it
+            # tries again after thirty. If a statement fails, it also returns the connection to the pool before it ends the
+            # transaction. If another thread takes it, the statement's error is lost (driver 6.4.1). So after an error of the
+            # driver, the transaction, which is rolled back by then, is not touched.
+            nonlocal perhaps_done
+            with self._session("WRITE") as session:
+                transaction = session.begin_transaction()
+                try:
+                    result = work(Work(transaction, perhaps_done=perhaps_done))
+                except (DriverError, Neo4jError):
+                    raise
+                except BaseException:
+                    transaction.close()
+                    raise
+                try:
+                    transaction.commit()
+                except (DriverError, Neo4jError) as error:
+                    perhaps_done |= may_have_come_through(error)
+                    raise
+                return result
+
         self.open()
         with self._explained():
             try:
-                return self._repeated(lambda: self._transaction(work, attempts))
+                return self._repeated(once)
             except ConstraintError as error:
                 raise IdTaken(str(explain(error, self.location, self._timeout))) from error
 
@@ -169,94 +180,6 @@ class Neo4jConnection:
                 if not str(getattr(error.__cause__, "code", "")).endswith("AlreadyExists"):
                     raise
         return self.write(lambda work: work.migrate(text))
-
-    @contextmanager
-    def locked(self, name: str, patience: float) -> Iterator[Callable[[], None]]:
-        """Run the block while a separate transaction holds the lock of the statement of that name.
-
-        Waits up to `patience` seconds for another holder, and logs that. The server releases the lock when this process ends,
-        or after a day if the connection is lost silently. Yields a function that raises StoreUnavailable once the lock is lost
-        (somebody ended the transaction, or the server was restarted). Raises StoreUnavailable if the lock is not free in time.
-        """
-        from neo4j.exceptions import DriverError, Neo4jError
-
-        self.open()
-        driver = self._driver
-        if driver is None:
-            raise StoreUnavailable(f"The connection to {self.location} is closed.")
-        with self._explained(), driver.session(database=self._database, default_access_mode="WRITE") as session:
-            self._wait_for(session, name, patience)
-            transaction = self._repeated(lambda: _lock_by(session, name, _HELD_AT_MOST))
-
-            def check_lock() -> None:
-                try:
-                    Work(transaction).agent()
-                except (DriverError, Neo4jError) as error:
-                    raise StoreUnavailable(
-                        f"Neo4j at {self.location} has ended the transaction that locks the upgrade.",
-                        hint="Run `drag-graph db migrate` again to resume it.",
-                    ) from error
-
-            try:
-                yield check_lock
-            finally:
-                # A server that is away has released the lock.
-                with suppress(DriverError, Neo4jError):
-                    transaction.close()
-
-    def _wait_for(self, session: "neo4j.Session", name: str, patience: float) -> None:
-        """Wait until the lock is free. Waiting uses up a transaction's time, so probes are short and separate."""
-        from neo4j.exceptions import Neo4jError
-
-        deadline = time.monotonic() + patience
-        is_announced = False
-        while True:
-            try:
-                self._repeated(lambda: _lock_by(session, name, _PROBE)).close()
-            except Neo4jError as error:
-                if error.code not in TIMED_OUT:
-                    raise
-                if not is_announced:
-                    event(
-                        "another process upgrades the store; waiting for it",
-                        level=logging.WARNING,
-                        location=self.location,
-                        seconds=patience,
-                    )
-                is_announced = True
-                if time.monotonic() > deadline:
-                    raise StoreUnavailable(
-                        f"Another process has been upgrading {self.location} for {patience:g} s.",
-                        hint="Wait for it. If no such process runs, end its transaction (SHOW TRANSACTIONS YIELD metaData).",
-                    ) from error
-            else:
-                return
-
-    def _transaction(self, work: Callable[[Work], Result], attempts: "_Attempts") -> Result:
-        """Run `work` in one writing transaction and commit it, once.
-
-        The driver's `execute_write` is not used. It doubles its pauses without limit: after an outage of ten seconds it tries
-        again after thirty. If a statement fails, it also returns the connection to the pool before it ends the transaction. If
-        another thread takes it, the statement's error is lost (driver 6.4.1). So after an error of the driver, the transaction,
-        which is rolled back by then, is not touched.
-        """
-        from neo4j.exceptions import DriverError, Neo4jError
-
-        with self._session("WRITE") as session:
-            transaction = session.begin_transaction()
-            try:
-                result = work(Work(transaction, perhaps_done=attempts.perhaps_done))
-            except (DriverError, Neo4jError):
-                raise
-            except BaseException:
-                transaction.close()
-                raise
-            try:
-                transaction.commit()
-            except (DriverError, Neo4jError) as error:
-                attempts.perhaps_done |= may_have_come_through(error)
-                raise
-            return result
 
     def _statements(self, work: Callable[[Work], Result], access: str = "READ") -> Result:
         """Run `work`, whose statements are transactions of their own, once."""
@@ -307,10 +230,6 @@ class Neo4jConnection:
                 user_agent="drag-graph",
             )
 
-    def _first_answer(self) -> str:
-        """Return the name and version of the server as soon as it answers."""
-        return self._repeated(lambda: self._statements(lambda work: work.agent()))
-
     @contextmanager
     def _explained(self) -> Iterator[None]:
         from neo4j.exceptions import AuthError, DriverError, Neo4jError
@@ -323,12 +242,6 @@ class Neo4jConnection:
                     f"Neo4j at {self.location} requires a password, but none is set.", hint=f"Set NEO4J_PASSWORD. {CREDENTIALS}"
                 ) from error
             raise explain(error, self.location, self._timeout) from error
-
-
-def _lock_by(session: "neo4j.Session", name: str, seconds: float) -> "neo4j.Transaction":
-    transaction = session.begin_transaction(timeout=seconds, metadata={"drag-graph": name})
-    Work(transaction).run(name)
-    return transaction
 
 
 def check_uri(uri: str) -> None:

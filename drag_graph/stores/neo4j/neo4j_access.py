@@ -1,29 +1,21 @@
 """A namespace of a Neo4j: its connection, its schema, and transactions on it."""
 
-import logging
-import re
-import time
 from collections.abc import Callable
 from copy import copy
+from dataclasses import asdict
 from functools import partial
 from typing import Self, TypeVar
 
-from drag_graph.errors import StoreUnfit
-from drag_graph.log import event
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports.graph_store import Migration
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.neo4j.connection import Neo4jConnection, Work
 from drag_graph.stores.shared import migrations as migrate
-from drag_graph.stores.shared.cypher_files import load
 
 Result = TypeVar("Result")
 
-PATIENCE = 600.0
-"""Seconds that a process waits while another one upgrades the store."""
-_MADE = re.compile(r"\b(?:INDEX|CONSTRAINT) (\w+) IF NOT EXISTS")
-_TELL_EVERY = 30.0
-_LONGEST_LOOK = 1.0
+INDEX_SECONDS = 86_400
+"""Seconds that an upgrade waits until the new indexes are filled, which takes long in a large store."""
 
 
 class Neo4jAccess:
@@ -94,11 +86,7 @@ class Neo4jAccess:
         if self._read_only:
             self._require_schema()
             return []
-        done: list[Migration] = []
-        if migrate.plan(migrate.known("neo4j"), self._history()):
-            self._connection.change_schema(load("lock_migrations_schema", "neo4j").bind()[0])
-            with self._connection.locked("lock_migrations", PATIENCE) as check_lock:
-                done = migrate.run("neo4j", partial(self._history, current=True), partial(self._apply, check_lock))
+        done = migrate.run("neo4j", partial(self._history, current=True), self._apply)
         self._migrated = True
         return done
 
@@ -107,38 +95,15 @@ class Neo4jAccess:
         rows = self._connection.read(lambda work: work.run("applied_migrations"), current=current)
         return [Migration(**row) for row in rows]
 
-    def _apply(self, check_lock: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
-        """Apply one statement after another: Neo4j separates changes of schema and data, and each says IF NOT EXISTS.
+    def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
+        """Apply one statement after another: Neo4j separates changes of schema and data.
 
-        `check_lock` raises if other processes are no longer locked out.
+        Of two processes that upgrade at once both apply all statements, so each statement must be repeatable.
         """
         for text in statements:
-            check_lock()
             self._connection.change_schema(text)
-        self._await_indexes([name for text in statements for name in _MADE.findall(text)])
-        check_lock()
-        values = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
-        self._connection.write(lambda work: work.run("record_migration", **values, applied_at=migration.applied_at))
-
-    def _await_indexes(self, names: list[str]) -> None:
-        """Wait until these indexes are filled, which takes long in a large store. Raises StoreUnfit if one cannot be."""
-        announced_at, pause = time.monotonic(), 0.05
-        while True:
-            open_ = self._connection.read(lambda work: work.run("await_indexes", names=names), current=True)
-            failed = [row["name"] for row in open_ if row["state"] == "FAILED"]
-            if failed:
-                raise StoreUnfit(
-                    f"The server could not fill the index {failed[0]} of {self.location}.",
-                    hint=f"See its logs. Then run DROP INDEX {failed[0]} and `drag-graph db migrate`.",
-                )
-            if not open_:
-                return
-            if time.monotonic() - announced_at >= _TELL_EVERY:
-                announced_at = time.monotonic()
-                percent = round(open_[0]["percent"] or 0.0, 1)
-                event("waiting for an index", level=logging.WARNING, index=open_[0]["name"], percent=percent)
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_LOOK)
+        self._connection.read(lambda work: work.run("await_indexes", seconds=INDEX_SECONDS), current=True)
+        self._connection.write(lambda work: work.run("record_migration", **asdict(migration)))
 
     def _require_schema(self) -> None:
         if self._migrated:
