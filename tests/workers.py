@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from drag_graph.stores.neo4j.server import start_server, stop_server
+from drag_graph.stores.neo4j.server.releases import release_of
 from drag_graph.stores.shared import cypher_files
 
 PASSWORD = "a-password-for-tests"
@@ -31,7 +33,10 @@ def home_of(version, config):
 def run_server(version, config):
     """Return the run's Neo4j: the first caller starts it, the others get the running one. It ends when the run does."""
     run = os.getppid() if is_worker() else os.getpid()
-    return start_server(version, home_of(version, config), password=PASSWORD, bolt_port=0, http_port=0, parent=run)
+    # Every test fills and empties its namespace. Planning the statements again each time takes most of the run.
+    release = release_of(version)
+    release = replace(release, settings=(*release.settings, ("dbms.cypher.min_replan_interval", "1d")))
+    return start_server(release, home_of(version, config), password=PASSWORD, parent=run)
 
 
 @contextlib.contextmanager
@@ -39,7 +44,7 @@ def running_server(version, home, *, bolt_port=0, http_port=0):
     """Run a Neo4j on `home` for the length of a `with` block; it never outlives the block or this process."""
     ports = {"bolt_port": bolt_port, "http_port": http_port}
     try:
-        yield start_server(version, home, password=PASSWORD, parent=os.getpid(), **ports)
+        yield start_server(release_of(version), home, password=PASSWORD, parent=os.getpid(), **ports)
     finally:
         stop_server(home)
 

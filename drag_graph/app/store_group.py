@@ -115,10 +115,11 @@ class StoreGroup(ResourceUser):
         Raises StoreUnavailable if it does not start, ConfigurationError for an unusable folder or port.
         """
         from drag_graph.stores.neo4j.server import start_server
+        from drag_graph.stores.neo4j.server.releases import release_of
 
         password = self._resources.settings.neo4j_password.get_secret_value()
         return start_server(
-            version,
+            release_of(version),
             home,
             password=password,
             bolt_port=bolt_port,

@@ -19,6 +19,7 @@ from drag_graph.model import Aggregation
 from drag_graph.stores.neo4j.connection import Neo4jConnection
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.stores.neo4j.server import server_status, start_server, stop_server
+from drag_graph.stores.neo4j.server.releases import release_of
 from drag_graph.testing.builders import DEFAULT_TRIPLES, expected, make_answer, make_subgraph
 from drag_graph.testing.contract.base import assert_same, records_of
 
@@ -343,7 +344,7 @@ class TestRestart:
             for stop in (stop_server, kill):
                 self._wait_for_more(store, writers)
                 stop(home)
-                start_server("5.26", home, password=PASSWORD, **ports)
+                start_server(release_of("5.26"), home, password=PASSWORD, **ports)
             self._wait_for_more(store, writers)
             enough.set()
             told = [writer.result() for writer in writers]
@@ -351,7 +352,7 @@ class TestRestart:
             before = records_of(store)
             stop_server(home)
             self._check_down(server.store)
-            start_server("5.26", home, password=PASSWORD, **ports)
+            start_server(release_of("5.26"), home, password=PASSWORD, **ports)
             assert records_of(store) == before
 
     def _migrate(self, uri):

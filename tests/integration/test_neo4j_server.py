@@ -102,7 +102,7 @@ def test_it_opens_with_the_password_that_was_set_and_no_other(server, password):
 
 
 def test_starting_it_again_reports_the_one_that_runs(server, home):
-    again = start_server(LTS.series, home, password=PASSWORD)
+    again = start_server(LTS, home, password=PASSWORD)
     assert (again.pid, again.store) == (server.pid, server.store)
     status = server_status(home)
     assert (status.running, status.version, status.browser) == (True, LTS.version, server.browser)
@@ -112,15 +112,15 @@ def test_starting_it_again_reports_the_one_that_runs(server, home):
 def test_another_version_or_password_is_refused_and_it_goes_on(server, home):
     assert one_value(server, "RETURN 1") == 1
     with pytest.raises(ConfigurationError, match=r"5\.26\.30 runs on"):
-        start_server(CURRENT.series, home, password=PASSWORD)
+        start_server(CURRENT, home, password=PASSWORD)
     with pytest.raises(ConfigurationError, match="another password"):
-        start_server(LTS.series, home, password="not-the-password")
+        start_server(LTS, home, password="not-the-password")
     assert one_value(server, "RETURN 1") == 1
 
 
 def test_its_ports_are_refused_to_a_second_one(server, tmp_path):
     with pytest.raises(StoreUnavailable, match=rf"Port {server.bolt_port} \(Bolt\) is in use"):
-        start_server(LTS.series, tmp_path, password=PASSWORD, bolt_port=server.bolt_port)
+        start_server(LTS, tmp_path, password=PASSWORD, bolt_port=server.bolt_port)
     assert not server_status(tmp_path).running
 
 
@@ -130,7 +130,9 @@ def test_a_server_never_outlives_its_parent(tmp_path, is_started):
     code = (
         "import os, pathlib, sys, time\n"
         "from drag_graph.stores.neo4j.server import start_server\n"
-        "start_server(sys.argv[1], pathlib.Path(sys.argv[2]), password='a-password-for-this-test', parent=os.getpid())\n"
+        "from drag_graph.stores.neo4j.server.releases import release_of\n"
+        "release, home = release_of(sys.argv[1]), pathlib.Path(sys.argv[2])\n"
+        "start_server(release, home, password='a-password-for-this-test', parent=os.getpid())\n"
         "print('started', flush=True)\n"
         "time.sleep(600)\n"
     )
@@ -153,7 +155,7 @@ def test_the_current_release_starts_where_its_java_is_and_else_says_which_is_nee
         find_java(CURRENT)
     except ConfigurationError:
         with pytest.raises(ConfigurationError, match="version 21 or newer"):
-            start_server(CURRENT.series, tmp_path, password=PASSWORD)
+            start_server(CURRENT, tmp_path, password=PASSWORD)
         return
     with running_server(CURRENT.series, tmp_path) as server:
         assert one_value(server, "CALL dbms.components() YIELD name, versions RETURN versions[0]") == CURRENT.version
@@ -169,7 +171,7 @@ def test_after_kill_9_it_starts_on_the_same_home_with_its_data(tmp_path):
         assert ends(first.pid, LONGEST)
         assert not server_status(tmp_path).running
     # Outliving us is the other way to start one: nothing watches, `stop_server` alone ends it.
-    second = start_server(LTS.series, tmp_path, password=PASSWORD)
+    second = start_server(LTS, tmp_path, password=PASSWORD)
     assert one_value(second, "MATCH (n:Kept) RETURN n.value") == 7
     assert not stop_server(tmp_path).running
     assert ends(second.pid, 0)

@@ -8,6 +8,7 @@ import socket
 import time
 
 from drag_graph.stores.neo4j.server import server_status, start_server, stop_server
+from drag_graph.stores.neo4j.server.releases import release_of
 
 PASSWORD = "a-password-for-torture"
 LONGEST = 60.0
@@ -32,7 +33,7 @@ class OwnServer:
         stop_server(self.home)
 
     def start(self):
-        start_server("5.26", self.home, password=PASSWORD, parent=os.getpid(), **self._ports)
+        start_server(release_of("5.26"), self.home, password=PASSWORD, parent=os.getpid(), **self._ports)
 
     def kill(self):
         """Send SIGKILL."""

@@ -177,7 +177,7 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path, environment):
 def test_a_password_that_neo4j_would_refuse_is_refused_before_anything_starts(tmp_path):
     check_password("12345678")
     with pytest.raises(ConfigurationError, match="at least 8"):
-        start_server("5.26", tmp_path / "home", password="neo4j")
+        start_server(LTS, tmp_path / "home", password="neo4j")
     assert not (tmp_path / "home").exists()
 
 
@@ -223,7 +223,7 @@ def test_a_damaged_record_counts_as_none(tmp_path, text):
 def test_a_home_of_a_newer_neo4j_is_refused(tmp_path):
     record(tmp_path / "home", 0, CURRENT.version)
     with pytest.raises(StoreUnfit, match=r"2026\.08\.1.*5\.26\.30 cannot read"):
-        start_server("5.26", tmp_path / "home", password=PASSWORD)
+        start_server(LTS, tmp_path / "home", password=PASSWORD)
 
 
 @pytest.fixture
@@ -235,7 +235,7 @@ def start_fake(tmp_path, environment):
         modules = 'if [ "$1" = --list-modules ]; then echo jdk.compiler@17; exit 0; fi'
         script(tmp_path / "jdk" / "bin" / "java", f"#!/bin/sh\n{modules}\n{then}\n")
         environment(tmp_path, JAVA_HOME=str(tmp_path / "jdk"))
-        return start_server("5.26", tmp_path / "home", password=PASSWORD, **options)
+        return start_server(LTS, tmp_path / "home", password=PASSWORD, **options)
 
     return start
 
@@ -321,5 +321,5 @@ def test_the_sizes_of_the_memory_are_passed_on(tmp_path, start_fake):
 def test_unusable_sizes_are_refused(tmp_path, size):
     for name, label in (("heap", "heap"), ("page_cache", "page cache")):
         with pytest.raises(ConfigurationError, match=f"size for the {label}") as refused:
-            start_server("5.26", tmp_path, password=PASSWORD, **{name: size})
+            start_server(LTS, tmp_path, password=PASSWORD, **{name: size})
         assert "512m" in refused.value.hint

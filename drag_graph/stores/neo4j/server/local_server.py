@@ -21,7 +21,7 @@ from drag_graph.stores.neo4j.server.configuration import check_size, write_confi
 from drag_graph.stores.neo4j.server.java import find_java
 from drag_graph.stores.neo4j.server.libraries import RESOURCES, libraries
 from drag_graph.stores.neo4j.server.process import LOOPBACK, reserve_ports, runs, spawn, terminate
-from drag_graph.stores.neo4j.server.releases import Neo4jRelease, release_of
+from drag_graph.stores.neo4j.server.releases import Neo4jRelease
 
 DEFAULT_HOME = Path(".drag-graph/neo4j")
 START_SECONDS = 120.0
@@ -84,7 +84,7 @@ def server_status(home: Path | None = None) -> ServerReport:
 
 
 def start_server(
-    series: str,
+    release: Neo4jRelease,
     home: Path | None = None,
     *,
     password: str = "",
@@ -101,10 +101,9 @@ def start_server(
     next time. The server listens on 127.0.0.1 only and outlives this process, but not the process `parent`. A port of 0 takes
     a free one. The libraries are fetched first if need be. The page cache should hold the store (docs/scale.md).
 
-    Raises ConfigurationError (version, password, missing Java or Maven, home not writable), StoreUnfit (home belongs to a
+    Raises ConfigurationError (password, missing Java or Maven, home not writable), StoreUnfit (home belongs to a
     newer Neo4j), StoreUnavailable (port in use, Maven failed, no start within 120 s; the hint names the log).
     """
-    release = release_of(series)
     check_size("heap", heap)
     check_size("page cache", page_cache)
     if password:
