@@ -6,7 +6,6 @@ Simple edges are not in the file, because a store derives them from the triples.
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
@@ -123,57 +122,54 @@ def read_file(path: Path, stream: BinaryIO | None = None) -> Iterator[Head | Sub
 
 def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Head | SubgraphLine]:
     """Yield the parsed lines of the file called `name`, as `read_file` does."""
-    number, subgraphs = 0, 0
+    number, subgraphs, continues = 0, 0, False
     head: Head | None = None
     end: End | None = None
     try:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            part = _read_part(line, number, head, end)
-            if isinstance(part, End):
-                end = part
-                continue
-            subgraphs += isinstance(part, SubgraphLine)
-            head = head or (part if isinstance(part, Head) else None)
-            yield part
+            if end is not None:
+                continues = True
+                break
+            if head is None:
+                head = _read_head(line)
+                yield head
+            elif line.lstrip().startswith(b'{"end"'):
+                end = _validated(End, line)
+            else:
+                subgraphs += 1
+                yield _read_subgraph_line(number, line, head)
         number += end is None
-        _check_whole(head, end, subgraphs)
+        _check_whole(head, end, subgraphs, continues=continues)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{name}:{number + 1}: The compressed file is cut off or damaged: {error}.", hint=_RESUME) from error
     except QueryInvalid as error:
         raise InputError(f"{name}:{number}: {error}", hint=error.hint or _RESUME) from error
 
 
-def _read_part(line: bytes, number: int, head: Head | None, end: End | None) -> Head | SubgraphLine | End:
-    """Parse a line. Raises QueryInvalid if reading cannot go on after it."""
-    if end is not None:
-        raise QueryInvalid("The file continues after its end.")
-    if head is None:
-        return _read_head(line)
-    try:
-        return SubgraphLine(number, subgraph=read_subgraph(line, head))
-    except QueryInvalid as error:
-        with suppress(ValidationError):
-            return End.model_validate_json(line, strict=True)
-        return SubgraphLine(number, problem=str(error))
-
-
-def _check_whole(head: Head | None, end: End | None, subgraphs: int) -> None:
+def _check_whole(head: Head | None, end: End | None, subgraphs: int, *, continues: bool) -> None:
     if head is None:
         raise QueryInvalid("The file is empty.", hint=_MAKE)
     if end is None:
         raise QueryInvalid(f"The file is cut off after {subgraphs} subgraphs.")
+    if continues:
+        raise QueryInvalid("The file continues after its end.")
     if end.subgraphs != subgraphs:
         raise QueryInvalid(f"The file should contain {end.subgraphs} subgraphs, but has {subgraphs}.")
+
+
+def _read_subgraph_line(number: int, line: bytes, head: Head) -> SubgraphLine:
+    try:
+        return SubgraphLine(number, read_subgraph(line, head))
+    except QueryInvalid as error:
+        return SubgraphLine(number, problem=str(error))
 
 
 def _read_head(line: bytes) -> Head:
     try:
         return _validated(Head, line.removeprefix(_BYTE_ORDER_MARK))
     except QueryInvalid as error:
-        if b'"kind"' in line and b'"properties"' in line:
-            raise QueryInvalid("This is a canonical export, which is for comparing stores.", hint=_MAKE) from error
         if str(error).startswith("version"):
             message = f"The file has another version than {Head.model_fields['version'].default}."
             raise QueryInvalid(message, hint="Use the version of drag-graph that wrote it, or a newer one.") from error

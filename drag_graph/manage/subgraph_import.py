@@ -6,7 +6,7 @@ transactions of subgraphs with the same aggregation.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -91,20 +91,6 @@ class ImportReport:
         }
 
 
-class _Item(NamedTuple):
-    """A subgraph that is not stored yet, and its line."""
-
-    line: int
-    subgraph: Subgraph
-
-    @property
-    def aggregation(self) -> Aggregation:
-        return self.subgraph.aggregation or Aggregation()
-
-    def result(self, status: Status, reason: str = "") -> Result:
-        return Result(self.line, self.subgraph.source_id, status, reason)
-
-
 class Importer:
     """Imports subgraphs into the namespace of `store`. Can be run once.
 
@@ -129,7 +115,9 @@ class Importer:
         self._report = ImportReport(namespace=store.namespace)
         self._embedder: Embedder | None = None
         self._embedder_name = ""
-        self._pending: dict[str, _Item] = {}
+        self._pending: dict[str, Subgraph] = {}
+        self._lines: dict[str, int] = {}
+        """The lines of the pending subgraphs, by source."""
 
     def run(self, parts: Iterable[Head | SubgraphLine]) -> ImportReport:
         """Import the lines of a file and return the report.
@@ -173,57 +161,60 @@ class Importer:
         # A second line about one source is compared with the first, which must be stored by then.
         if graph.source_id in self._pending or len(self._pending) >= READ_AHEAD:
             self._flush()
-        self._pending[graph.source_id] = _Item(line.number, graph)
+        self._pending[graph.source_id], self._lines[graph.source_id] = graph, line.number
 
     def _flush(self) -> None:
-        items = list(self._pending.values())
+        graphs = list(self._pending.values())
         self._pending.clear()
-        for result in self._stored(items):
-            self._count(result)
+        self._store_graphs(graphs)
+        self._lines.clear()
+
+    def _note(self, graph: Subgraph, status: Status, reason: str = "") -> None:
+        self._count(Result(self._lines[graph.source_id], graph.source_id, status, reason))
 
     def _count(self, result: Result) -> None:
         self._report.count(result)
         self._on_result(result)
 
-    def _stored(self, items: Sequence[_Item]) -> Iterator[Result]:
-        there = {graph.source_id: graph for graph in self._store.read([item.subgraph.source_id for item in items])}
-        new, changed = list[_Item](), list[_Item]()
-        for item in items:
-            stored = there.get(item.subgraph.source_id)
+    def _store_graphs(self, graphs: Sequence[Subgraph]) -> None:
+        there = {graph.source_id: graph for graph in self._store.read([graph.source_id for graph in graphs])}
+        new, changed = list[Subgraph](), list[Subgraph]()
+        for graph in graphs:
+            stored = there.get(graph.source_id)
             if stored is None:
-                new.append(item)
-            elif not (reason := difference(stored, item.subgraph)):
-                yield item.result("unchanged")
+                new.append(graph)
+            elif not (reason := difference(stored, graph)):
+                self._note(graph, "unchanged")
             elif self._replace:
-                changed.append(item)
+                changed.append(graph)
             else:
-                yield item.result("conflict", f"stored with different content: {reason}")
+                self._note(graph, "conflict", f"stored with different content: {reason}")
         for batch in _batches(new):
-            yield from self._save(batch, replace="never")
+            self._save(batch, replace="never")
         for batch in _batches(changed):
-            yield from self._save(batch, replace=True)
+            self._save(batch, replace=True)
 
-    def _save(self, items: Sequence[_Item], *, replace: Replace) -> Iterator[Result]:
+    def _save(self, graphs: Sequence[Subgraph], *, replace: Replace) -> None:
         """Save in one transaction, or one by one if the store refuses one of them."""
-        statements = {edge: text for item in items for edge, text in item.aggregation.statements.items()}
-        aggregation = items[0].aggregation.model_copy(update={"statements": statements})
-        graphs = [item.subgraph for item in items]
+        aggregations = [graph.aggregation or Aggregation() for graph in graphs]
+        statements = {edge: text for item in aggregations for edge, text in item.statements.items()}
+        aggregation = aggregations[0].model_copy(update={"statements": statements})
         try:
             outcomes = self._store.save(graphs, aggregation, replace=replace, vectors=self._vectors(graphs))
         except SubgraphRefused as error:
-            if len(items) == 1:
-                yield items[0].result("rejected", error.message)
+            if len(graphs) == 1:
+                self._note(graphs[0], "rejected", error.message)
                 return
-            for item in items:
-                yield from self._save([item], replace=replace)
+            for graph in graphs:
+                self._save([graph], replace=replace)
             return
-        pairs = list(zip(items, outcomes, strict=True))
-        for item, outcome in pairs:
+        pairs = list(zip(graphs, outcomes, strict=True))
+        for graph, outcome in pairs:
             if outcome != "unchanged":
-                yield item.result(_OUTCOMES[outcome], "the source was erased in the meantime" if outcome == "gone" else "")
-        if meanwhile := [item for item, outcome in pairs if outcome == "unchanged"]:
+                self._note(graph, _OUTCOMES[outcome], "the source was erased in the meantime" if outcome == "gone" else "")
+        if meanwhile := [graph for graph, outcome in pairs if outcome == "unchanged"]:
             # Another process has stored these since they were looked up: compare again.
-            yield from self._stored(meanwhile)
+            self._store_graphs(meanwhile)
 
     def _vectors(self, graphs: Sequence[Subgraph]) -> Mapping[str, Vector]:
         """Embed the passages of documents, so that search finds them; vectors of questions are in the file."""
@@ -238,11 +229,10 @@ class Importer:
             return {}
 
 
-def _batches(items: Iterable[_Item]) -> Iterator[Sequence[_Item]]:
+def _batches(graphs: Iterable[Subgraph]) -> Iterator[Sequence[Subgraph]]:
     """Yield what goes into one transaction: subgraphs with the same aggregation, apart from their statements."""
-    groups: dict[Hashable, list[_Item]] = defaultdict(list)
-    for item in items:
-        aggregation = item.aggregation
-        groups[aggregation.strategy, aggregation.merge, aggregation.threshold, aggregation.top_k].append(item)
+    groups: dict[str, list[Subgraph]] = defaultdict(list)
+    for graph in graphs:
+        groups[graph.aggregation.model_dump_json(exclude={"statements"}) if graph.aggregation else ""].append(graph)
     for group in groups.values():
         yield from pages(group, BATCH)
