@@ -133,11 +133,6 @@ def test_a_name_that_is_none_is_refused(write, tmp_path, name):
         load_from(tmp_path, name, "neo4j")
 
 
-def test_an_unknown_dialect_is_refused(tmp_path):
-    with pytest.raises(ConfigurationError, match="no dialect"):
-        load_from(tmp_path, "find", "gremlin")
-
-
 def test_binding_wants_exactly_the_declared_parameters(write, tmp_path):
     path = write(HEADER.format("a, b") + "RETURN $a + $b", name="bound_here")
     statement = load_from(tmp_path, "bound_here", "ladybug")

@@ -25,5 +25,5 @@ class LadybugCommunities(SharedCommunities):
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
         (pairs,) = self._index("communities").nearest(np.asarray([vector], dtype=np.float32), k)
         scores = dict(pairs)
-        rows = self._rows("read_communities", namespace=self._namespace, ids=list(scores)) if scores else []
+        rows = self._rows("read_communities", ids=list(scores)) if scores else []
         return hits_of(({**row, "score": scores[row["id"]]} for row in rows), k)

@@ -38,4 +38,4 @@ class LadybugRegistry(SharedRegistry):
             wanted *= 4  # summaries of the site itself, or erased ones, were among the nearest
 
     def _rows_of(self, name: str, ids: Sequence[str]) -> list[Row]:
-        return [row for page in pages(ids, IDS_AT_ONCE) for row in self._read(name, ids=page)]
+        return [row for page in pages(ids, IDS_AT_ONCE) for row in self._rows(name, ids=page)]

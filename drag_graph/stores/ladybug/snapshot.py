@@ -6,8 +6,6 @@ give wrong rows without a word. Between two checkpoints the file stands still an
 are copied between two checkpoints, and the copy is read. Where nobody writes, the file itself is read, and reads are checked.
 """
 
-import errno
-import os
 import shutil
 import tempfile
 import time
@@ -22,8 +20,6 @@ Mark: TypeAlias = tuple[int, int, int]
 """A file's inode, its size in bytes and when it was last modified, in nanoseconds: it changes with every checkpoint."""
 
 AGAIN = "Run the same command again."
-_AT_ONCE = 1 << 30
-"""Bytes that the file system is asked to copy at once."""
 _PAUSE = 0.02
 """Seconds between two looks. A file must have stood still for as long, as the clock of a file system ticks every few ms."""
 _CHECKPOINTING = (".shadow", ".wal.checkpoint")
@@ -92,25 +88,13 @@ def _is_checkpointing(path: Path) -> bool:
 def _copy(path: Path, folder: Path) -> Path:
     copy = folder / path.name
     try:
-        _copy_file(path, copy)
+        shutil.copyfile(path, copy)
         # There is no log right after a checkpoint.
         with suppress(FileNotFoundError):
-            _copy_file(Path(f"{path}.wal"), Path(f"{copy}.wal"))
+            shutil.copyfile(f"{path}.wal", f"{copy}.wal")
     except OSError as error:
         raise StoreUnavailable(
             f"{path} is being written to, and no copy to read can be made in {folder.parent}: {error.strerror}.",
             hint="Free some space there, or wait until the writer is done.",
         ) from error
     return copy
-
-
-def _copy_file(path: Path, copy: Path) -> None:
-    """Copy a file by the file system where it can: on btrfs and xfs that shares the blocks and takes no time or room."""
-    try:
-        with path.open("rb") as source, copy.open("wb") as target:
-            while os.copy_file_range(source.fileno(), target.fileno(), _AT_ONCE):
-                pass
-    except (AttributeError, OSError) as error:
-        if isinstance(error, FileNotFoundError) or getattr(error, "errno", None) == errno.ENOSPC:
-            raise
-        shutil.copyfile(path, copy)

@@ -14,4 +14,4 @@ class Neo4jCommunities(SharedCommunities):
         if not any(vector) or k < 1:
             return []  # a zero vector matches nothing, and the index refuses it
         values = {"vector": [float(x) for x in vector], "candidates": max(LEAST_CANDIDATES, 4 * k), "k": k}
-        return hits_of(self._rows("nearest_communities", namespace=self._namespace, **values), k)
+        return hits_of(self._rows("nearest_communities", **values), k)

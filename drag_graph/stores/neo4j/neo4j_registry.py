@@ -21,7 +21,7 @@ class Neo4jRegistry(SharedRegistry):
         if k < 1 or not any(numbers):  # a zero vector matches nothing, and the index refuses it
             return []
         candidates = max(LEAST_CANDIDATES, 4 * k)
-        (row,) = self._read("nearest_summaries", vector=numbers, candidates=candidates, k=k, without=without)
+        (row,) = self._rows("nearest_summaries", vector=numbers, candidates=candidates, k=k, without=without)
         if len(row["hits"]) < k:  # summaries of other namespaces or of the site itself may have taken the places
-            (row,) = self._read("nearest_summaries_exact", vector=numbers, k=k, without=without)
+            (row,) = self._rows("nearest_summaries_exact", vector=numbers, k=k, without=without)
         return [hit_of(hit, hit["score"]) for hit in row["hits"]]

@@ -13,18 +13,8 @@ from drag_graph.stores.shared.shared_rows import source_row
 from drag_graph.stores.shared.transaction import Row
 
 CALL = (
-    "id",
-    "stage",
-    "model",
-    "prompt_version",
-    "request_sha256",
-    "response_sha256",
-    "tokens_in",
-    "tokens_out",
-    "cost_usd",
-    "latency_ms",
-    "created_at",
-    "follows",
+    *("id", "stage", "model", "prompt_version", "request_sha256", "response_sha256"),
+    *("tokens_in", "tokens_out", "cost_usd", "latency_ms", "created_at", "follows"),
 )
 EVIDENCE = (
     *("id", "text", "framing", "position", "cosine", "llm_score", "score", "rank", "kept", "reason", "created_at"),

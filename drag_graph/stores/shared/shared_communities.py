@@ -7,7 +7,7 @@ from typing import Any
 from drag_graph.graph.paging import pages
 from drag_graph.ports.community_store import Community, CommunityChanges, CommunityHit
 from drag_graph.stores.shared.export_records import link, node
-from drag_graph.stores.shared.transaction import Access, Row, Run, Transaction
+from drag_graph.stores.shared.transaction import NamespacePart, Row, Run, Transaction
 
 IDS_AT_ONCE = 100
 PAGE = 100
@@ -16,16 +16,8 @@ _WRITTEN = ("id", "member_hash", "level", "things", "edges", "sources")
 _SUMMARY = ("id", "member_hash", "name", "summary", "summariser", "vector")
 
 
-class SharedCommunities(ABC):
+class SharedCommunities(NamespacePart, ABC):
     """The `CommunityStore` port, except `nearest`; the contract of each method is there."""
-
-    rows_at_once = 1000
-    vectors_at_once = 100
-    """Rows per statement; fewer if each has a vector."""
-
-    def __init__(self, access: Access) -> None:
-        self._access = access
-        self._namespace = access.namespace
 
     @abstractmethod
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
@@ -36,7 +28,7 @@ class SharedCommunities(ABC):
             yield from map(_community, self._pages(vectors=False))
             return
         for ids in pages(sorted(set(community_ids)), IDS_AT_ONCE):
-            yield from map(_community, self._rows("read_communities", namespace=self._namespace, ids=ids))
+            yield from map(_community, self._rows("read_communities", ids=ids))
 
     def write(self, changes: CommunityChanges) -> int:
         ids = {item.id for item in (*changes.communities, *changes.summarised)}
@@ -71,20 +63,11 @@ class SharedCommunities(ABC):
 
     def _pages(self, *, vectors: bool) -> Iterator[Row]:
         """Yield communities by id, page by page. Each page is its own transaction, so that a slow reader keeps none open."""
-        values: dict[str, Any] = {"namespace": self._namespace, "limit": PAGE, "vectors": vectors}
+        values: dict[str, Any] = {"limit": PAGE, "vectors": vectors}
         after = ""
         while page := self._rows("all_communities", after=after, **values):
             yield from page
             after = max(str(row["id"]) for row in page)
-
-    def _rows(self, name: str, **values: Any) -> list[Row]:
-        return self._access.in_reading(lambda session: list(session.run(name, **values)))
-
-    def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
-        """Run a statement over rows, a few at a time, and return its rows."""
-        return [
-            row for page in pages(rows, at_once or self.rows_at_once) for row in run(name, namespace=self._namespace, rows=page)
-        ]
 
 
 def open_communities(run: Run, namespace: str, source_ids: Sequence[str]) -> list[Row]:

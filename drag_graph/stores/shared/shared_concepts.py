@@ -10,7 +10,7 @@ from drag_graph.graph.paging import pages
 from drag_graph.ports.concept_store import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vector, Vectors
 from drag_graph.stores.shared.export_records import node, same_as_record
-from drag_graph.stores.shared.transaction import Access, Result, Row, Run, Transaction
+from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction
 
 IDS_AT_ONCE = 100
 PAGE = 2000
@@ -18,16 +18,8 @@ _TRIES = 5
 _ALL = 2**62
 
 
-class SharedConcepts(ABC):
+class SharedConcepts(NamespacePart, ABC):
     """The `ConceptStore` port, except `exclusive` and `nearest_concepts`; the contract of each method is there."""
-
-    rows_at_once = 1000
-    vectors_at_once = 100
-    """Rows per statement; fewer if each has a vector."""
-
-    def __init__(self, access: Access) -> None:
-        self._access = access
-        self._namespace = access.namespace
 
     @abstractmethod
     def exclusive(self) -> AbstractContextManager[None]:
@@ -36,9 +28,6 @@ class SharedConcepts(ABC):
     @abstractmethod
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         """See ConceptStore."""
-
-    def _reading(self, work: Callable[[Run], Result]) -> Result:
-        return self._access.in_reading(lambda session: work(session.run))
 
     def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
         """Return the result of `work` in one writing transaction, which is refused after another linker has taken over.
@@ -56,7 +45,7 @@ class SharedConcepts(ABC):
         rows = self._rows("waiting", limit=limit)
         sources = sorted(row["id"] for row in rows if row["kind"] == "source")
         parts: dict[str, dict[str, list[tuple[str, str]]]] = {id_: {"entity": [], "evidence": []} for id_ in sources}
-        for row in self._reading(lambda run: self._unlinked(run, sources)):
+        for row in self._access.in_reading(lambda session: self._unlinked(session.run, sources)):
             parts[row["source_id"]][row["kind"]].append((row["id"], row["text"]))
         return Waiting(
             tuple(UnlinkedSource(id_, tuple(sorted(of["entity"])), tuple(sorted(of["evidence"]))) for id_, of in parts.items()),
@@ -127,7 +116,11 @@ class SharedConcepts(ABC):
                     names.setdefault(row["id"], {})[row["written"]] = row["number"]
             return rows
 
-        rows = [row for row in self._reading(work) if row["name"] is not None] if ids else []
+        rows = (
+            [row for row in self._access.in_reading(lambda session: work(session.run)) if row["name"] is not None]
+            if ids
+            else []
+        )
         vectors = {row["id"]: self._access.kept_vector(row["embedding"]) for row in rows}
         return [_concept(row, names=names.get(row["id"], {}), vector=vectors[row["id"]]) for row in _by_id(rows)]
 
@@ -137,7 +130,11 @@ class SharedConcepts(ABC):
         if concept_ids is None:
             return [_same_as(row) for row in self._rows("list_same_as", text=text.lower(), prefix=prefix, limit=limit)]
         ids = [{"id": id_} for id_ in sorted(set(concept_ids))]
-        rows = {row["id"]: row for row in self._reading(lambda run: self._each(run, "read_same_as", ids)) if row["left"]}
+        rows = {
+            row["id"]: row
+            for row in self._access.in_reading(lambda session: self._each(session.run, "read_same_as", ids))
+            if row["left"]
+        }
         return [_same_as(rows[id_]) for id_ in sorted(rows)]
 
     def records(self, *, vectors: bool = True) -> Iterator[Row]:
@@ -164,16 +161,6 @@ class SharedConcepts(ABC):
                 yield _by_id(page)
             elif not tries:
                 return
-
-    def _rows(self, name: str, **values: Any) -> list[Row]:
-        return self._reading(lambda run: self._run(run, name, **values))
-
-    def _run(self, run: Run, name: str, **values: Any) -> list[Row]:
-        return run(name, namespace=self._namespace, **values)
-
-    def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
-        """Run a statement over rows, a few at a time, and return its rows."""
-        return [row for page in pages(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=page)]
 
 
 def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> list[str]:

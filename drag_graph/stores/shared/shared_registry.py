@@ -2,21 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from drag_graph.graph.paging import pages
 from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, SummaryHit, summary_id
-from drag_graph.stores.shared.transaction import Access, Row, Transaction
+from drag_graph.stores.shared.transaction import NamespacePart, Row, Transaction
 
 
-class SharedRegistry(ABC):
+class SharedRegistry(NamespacePart, ABC):
     """The part of the `SiteRegistry` port that all engines share; the port documents the methods."""
 
     rows_at_once = 100
-
-    def __init__(self, access: Access) -> None:
-        self._access = access
-        self._namespace = access.namespace
 
     @abstractmethod
     def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
@@ -27,11 +22,11 @@ class SharedRegistry(ABC):
         """Lock a site for other writers until the transaction ends. Return False if there is none."""
 
     def sites(self, site_ids: Collection[str] | None = None) -> list[RegisteredSite]:
-        rows = self._read("list_sites") if site_ids is None else self._read("read_sites", ids=sorted(set(site_ids)))
+        rows = self._rows("list_sites") if site_ids is None else self._rows("read_sites", ids=sorted(set(site_ids)))
         return sorted((RegisteredSite(**row) for row in rows), key=lambda site: site.name)
 
     def hashes(self, site_id: str) -> dict[str, str]:
-        return {row["key"]: row["hash"] for row in self._read("summary_hashes", site_id=site_id)}
+        return {row["key"]: row["hash"] for row in self._rows("summary_hashes", site_id=site_id)}
 
     def write(self, changes: SiteChanges) -> bool:
         site_id = changes.site_id
@@ -95,9 +90,6 @@ class SharedRegistry(ABC):
     def _erase(self, session: Transaction, ids: Sequence[str]) -> None:
         for page in pages(ids, self.rows_at_once):
             session.run("erase_summaries", namespace=self._namespace, ids=page)
-
-    def _read(self, name: str, **values: Any) -> list[Row]:
-        return self._access.in_reading(lambda session: session.run(name, namespace=self._namespace, **values))
 
 
 def hit_of(row: Row, score: float) -> SummaryHit:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, TypeVar
 
+from drag_graph.graph.paging import pages
 from drag_graph.ports.vectors import Vector
 
 Row = dict[str, Any]
@@ -49,3 +50,26 @@ class Access(Protocol):
 
     def in_writing(self, work: Callable[[Any], Result]) -> Result:
         """Return the result of `work` in one writing transaction."""
+
+
+class NamespacePart:
+    """A part of a store, such as its concepts: statements on one namespace."""
+
+    rows_at_once = 1000
+    vectors_at_once = 100
+    """Rows per statement; fewer if each has a vector."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._namespace = access.namespace
+
+    def _run(self, run: Run, name: str, **values: Any) -> list[Row]:
+        return run(name, namespace=self._namespace, **values)
+
+    def _rows(self, name: str, **values: Any) -> list[Row]:
+        """Return the rows of a statement in a reading transaction of its own."""
+        return self._access.in_reading(lambda session: self._run(session.run, name, **values))
+
+    def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
+        """Run a statement over rows, a few at a time, and return its rows."""
+        return [row for page in pages(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=page)]
