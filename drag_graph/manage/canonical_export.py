@@ -21,7 +21,7 @@ def canonical_lines(records: Iterable[dict[str, Any]], *, full: bool = False) ->
 
     Raises StoreUnfit for NaN and infinite numbers, ConfigurationError as `sorted_lines` does.
     """
-    yield from sorted_lines(_line({**record, "properties": _shown(record["properties"], full=full)}) for record in records)
+    yield from sorted_lines(_line({**record, "properties": _selected(record["properties"], full=full)}) for record in records)
 
 
 def sorted_lines(lines: Iterable[str]) -> Iterator[str]:
@@ -46,7 +46,7 @@ def json_line(document: dict[str, Any]) -> str:
     return text if text.isascii() else _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
-def _shown(properties: dict[str, Any], *, full: bool) -> dict[str, Any]:
+def _selected(properties: dict[str, Any], *, full: bool) -> dict[str, Any]:
     return {key: value for key, value in properties.items() if value is not None and (full or key not in VOLATILE)}
 
 

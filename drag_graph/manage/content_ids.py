@@ -106,6 +106,6 @@ def _renamed(value: Any, ids: Mapping[str, str]) -> Any:
 
 
 def _edge_renamed(key: str, ids: Mapping[str, str]) -> str:
-    subject, _, rest = key.partition("-")
-    object_, dash, more = rest.partition("-")
+    subject, _, tail = key.partition("-")
+    object_, dash, more = tail.partition("-")
     return f"{ids[subject]}-{ids.get(object_, object_)}{dash}{more}" if subject in ids else key

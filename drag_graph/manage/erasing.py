@@ -43,8 +43,8 @@ class ErasureFilter:
 
     def __str__(self) -> str:
         """Return the conditions as `--where` takes them."""
-        given = ((name, getattr(self, field)) for name, field in CONDITIONS.items())
-        return " and ".join(f"{name}={value}" for name, value in given if value)
+        conditions = ((name, getattr(self, field)) for name, field in CONDITIONS.items())
+        return " and ".join(f"{name}={value}" for name, value in conditions if value)
 
     def scope_in(self, subgraph: Subgraph, input_ids: Collection[str] = ()) -> "Scope | None":
         """Return the scope to erase of a stored subgraph, or None. `input_ids` are further input ids of its question."""
@@ -124,8 +124,8 @@ def scopes_where(store: GraphStore, wanted: ErasureFilter, recorded: Iterable[Re
         if scope := wanted.scope_in(subgraph, input_ids.get(subgraph.source_id, ())):
             yield scope
     for page in pages((query.id for query in recorded if wanted.takes(query)), PAGE):
-        stored = settings_hashes(store, page)
-        yield from (Scope(id_, is_stored=False) for id_ in page if id_ not in stored)
+        hashes = settings_hashes(store, page)
+        yield from (Scope(id_, is_stored=False) for id_ in page if id_ not in hashes)
 
 
 def scopes_of_call(store: GraphStore, prefix: str, limit: int = 10) -> list[Scope]:
@@ -152,16 +152,16 @@ def erase(store: GraphStore, scopes: Iterable[Scope], now: str) -> Iterator[Eras
 
 def _erase_output(store: GraphStore, scope: Scope, now: str) -> Erased:
     for _ in range(TRIES):
-        stored = store.read([scope.source_id])
-        if not stored or scope.call_ids.isdisjoint(call.id for call in stored[0].calls):
+        subgraphs = store.read([scope.source_id])
+        if not subgraphs or scope.call_ids.isdisjoint(call.id for call in subgraphs[0].calls):
             return Erased()
-        before = with_statements(stored[0])
+        before = with_statements(subgraphs[0])
         after = without(before, scope.call_ids)
         if after is None:
             return store.erase([scope.source_id])
         if not after.kept_evidence:
             after = after.model_copy(update={"expires_at": now})
-        erased = store.erase((), [Reduction(stored[0], after, ids_gone(before, after))])
+        erased = store.erase((), [Reduction(subgraphs[0], after, ids_gone(before, after))])
         if not erased.stale:
             return replace(erased, counts={**counts_gone(before, after), **erased.counts})
     raise StoreUnfit(f"Source {scope.source_id} is being changed by others.", hint="Run the same command again later.")
@@ -227,8 +227,8 @@ def _aggregation_without(subgraph: Subgraph, call_ids: Collection[str], triple_i
     aggregation = subgraph.aggregation or Aggregation()
     merged = any(call.stage == "statements" and call.id in call_ids for call in subgraph.calls)
     unchanged = {edge.id for edge in subgraph.edges if set(edge.triple_ids) <= triple_ids}
-    kept = {} if merged else {id_: text for id_, text in aggregation.statements.items() if id_ in unchanged}
-    return aggregation.model_copy(update={"statements": kept})
+    statements = {} if merged else {id_: text for id_, text in aggregation.statements.items() if id_ in unchanged}
+    return aggregation.model_copy(update={"statements": statements})
 
 
 def compact(store: GraphStore, *, wanted: bool = True) -> str:

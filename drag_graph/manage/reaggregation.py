@@ -24,9 +24,9 @@ class Figures:
 
     def add(self, subgraph: Subgraph) -> None:
         """Add one subgraph."""
-        kept = {item.id for item in subgraph.evidence if item.kept}
+        evidence_ids = {item.id for item in subgraph.evidence if item.kept}
         used = {id_ for edge in subgraph.edges for id_ in edge.triple_ids}
-        parts = [item for item in subgraph.triples if item.evidence_id in kept]
+        parts = [item for item in subgraph.triples if item.evidence_id in evidence_ids]
         claims = {(item.subject_id, item.object_id, item.predicate_key) for item in parts if item.id not in used}
         self.edges += len(subgraph.edges)
         self.pruned_claims += len(claims)
@@ -61,15 +61,17 @@ def reaggregate(store: GraphStore, source_ids: Iterable[str], choose: Callable[[
         groups: dict[tuple[Any, ...], tuple[Aggregation, list[str]]] = {}
         for subgraph in subgraphs:
             report.before.add(subgraph)
-            chosen = choose(subgraph).model_copy(update={"statements": {}})
-            number, statements = _statements(subgraph, chosen)
+            aggregation = choose(subgraph).model_copy(update={"statements": {}})
+            number, statements = _statements(subgraph, aggregation)
             report.statements_kept += len(statements)
             report.statements_dropped += number - len(statements)
-            shared, ids = groups.setdefault((chosen.strategy, chosen.merge, chosen.threshold, chosen.top_k), (chosen, []))
+            shared, ids = groups.setdefault(
+                (aggregation.strategy, aggregation.merge, aggregation.threshold, aggregation.top_k), (aggregation, [])
+            )
             shared.statements.update(statements)
             ids.append(subgraph.source_id)
-        for chosen, ids in groups.values():
-            store.aggregate(ids, chosen)
+        for aggregation, ids in groups.values():
+            store.aggregate(ids, aggregation)
         for subgraph in store.read([item.source_id for item in subgraphs]):
             report.sources += 1
             report.after.add(subgraph)

@@ -12,7 +12,7 @@ def newest_sources(store: GraphStore, limit: int, offset: int = 0) -> tuple[list
     times.sort(key=lambda pair: pair[0], reverse=True)
     subgraphs, errors = list[Subgraph](), list[StoreUnfit]()
     for page in pages([id_ for _, id_ in times[offset : offset + limit]], SUBGRAPHS_PER_PAGE):
-        read, damaged = read_undamaged(store, page)
-        subgraphs += read
+        graphs, damaged = read_undamaged(store, page)
+        subgraphs += graphs
         errors += [error for _, error in damaged]
     return subgraphs, len(times), errors

@@ -184,9 +184,9 @@ def read_subgraph(line: bytes, head: Head) -> Subgraph:
 
     Raises QueryInvalid for everything that a store would refuse or `db verify` would report.
     """
-    given = _validated(Subgraph, line)
-    parts = {part: tuple(sorted(getattr(given, part), key=attrgetter(order, "id"))) for part, order in _ORDERS.items()}
-    graph = given.model_copy(update=parts)
+    subgraph = _validated(Subgraph, line)
+    parts = {part: tuple(sorted(getattr(subgraph, part), key=attrgetter(order, "id"))) for part, order in _ORDERS.items()}
+    graph = subgraph.model_copy(update=parts)
     try:
         checks.check([graph], head.namespace)
     except StoreError as error:

@@ -129,7 +129,7 @@ class Importer:
         began = time.monotonic()
         try:
             with on_ctrl_c(self._interruption.interrupt):
-                self._read(parts)
+                self._read_parts(parts)
                 self._flush()
         except DragGraphError as error:
             self._report.stopped = error
@@ -137,7 +137,7 @@ class Importer:
             self._report.seconds = time.monotonic() - began
         return self._report
 
-    def _read(self, parts: Iterable[Head | SubgraphLine]) -> None:
+    def _read_parts(self, parts: Iterable[Head | SubgraphLine]) -> None:
         try:
             for part in parts:
                 self._interruption.check()
@@ -180,10 +180,10 @@ class Importer:
         there = {graph.source_id: graph for graph in self._store.read([graph.source_id for graph in graphs])}
         new, changed = list[Subgraph](), list[Subgraph]()
         for graph in graphs:
-            stored = there.get(graph.source_id)
-            if stored is None:
+            existing = there.get(graph.source_id)
+            if existing is None:
                 new.append(graph)
-            elif not (reason := difference(stored, graph)):
+            elif not (reason := difference(existing, graph)):
                 self._note(graph, "unchanged")
             elif self._replace:
                 changed.append(graph)

@@ -126,7 +126,7 @@ def repair(store: GraphStore, make_embedder: Callable[[], Embedder]) -> list[Rep
     if ids := ids_by_check.get("vector"):
         done += _vectors(store, ids, make_embedder, reasons)
     # Verifying reads all vectors: once is enough if nothing was written.
-    return [*done, *_left(problems(store, None if done else verified), reasons)]
+    return [*done, *_remaining(problems(store, None if done else verified), reasons)]
 
 
 def _removed(store: GraphStore, check: str, ids: Sequence[str]) -> int:
@@ -137,7 +137,7 @@ def _removed(store: GraphStore, check: str, ids: Sequence[str]) -> int:
     return sum(erased.counts.values()) + len(erased.answer_ids)
 
 
-def _left(found: Sequence[Problem], reasons: Mapping[str, str]) -> Iterator[Repair]:
+def _remaining(found: Sequence[Problem], reasons: Mapping[str, str]) -> Iterator[Repair]:
     """Yield the remaining problems; `reasons` says, by id, why a vector could not be repaired."""
     numbers = Counter((item.check, reasons.get(item.id, item.message.partition("; ")[2])) for item in found)
     yield from (Repair(check, number, what, mended=False) for (check, what), number in sorted(numbers.items()))
@@ -164,19 +164,19 @@ def _vectors(
 ) -> Iterator[Repair]:
     """Repair zero vectors. `reasons` receives, by id, why one could not be repaired."""
     questions = [graph.source_id for page in pages(ids, PAGE) for graph in store.read(page)]
-    others = sorted({*ids} - {*questions})
+    other_ids = sorted({*ids} - {*questions})
     try:
-        if others:
+        if other_ids:
             # Exclusive, so that a linker never judges a concept that has just lost its vector.
             with store.concepts.exclusive():
-                for page in pages(others, PAGE):
+                for page in pages(other_ids, PAGE):
                     store.concepts.write(Changes(lost_vectors=page))
                     store.communities.write(CommunityChanges(lost_vectors=page))
             _recheck_sources(store)
             what = "vectors of evidence, concepts and summaries removed: run `drag-graph link` and `drag-graph communities`"
-            yield Repair("vector", len(others), what)
+            yield Repair("vector", len(other_ids), what)
     except StoreLocked as error:
-        reasons |= dict.fromkeys(others, f"vectors of evidence and concepts were not removed: {_sentences(error)}")
+        reasons |= dict.fromkeys(other_ids, f"vectors of evidence and concepts were not removed: {_sentences(error)}")
     number = 0
     try:
         if questions:

@@ -99,8 +99,8 @@ class BatchDesk:
                 return self._event("content") or ((200, self.files[id_]) if id_ in self.files else _not_found())
             case "POST", ["batches"]:
                 early = self._event("create")
-                made = early or self._create(json.loads(body))
-                return self._event("created") or made
+                batch = early or self._create(json.loads(body))
+                return self._event("created") or batch
             case "GET", ["batches", id_]:
                 return self._event("retrieve") or self._look(id_)
             case "GET", ["batches"]:
@@ -188,10 +188,10 @@ class BatchDesk:
             status, body = self.answer(line["body"])
             response = {"status_code": status, "request_id": "x", "body": body}
             (output if status == 200 else errors).append({**head, "response": response, "error": None})  # noqa: PLR2004
-        for name, found in (("output_file_id", output), ("error_file_id", errors)):
-            if found:
-                written = [json.dumps(line).encode() + b"\n" for line in reversed(found)]  # in no order, as promised
-                document[name] = self._file(b"".join(self.alter(written)), "batch_output")["id"]
+        for name, results in (("output_file_id", output), ("error_file_id", errors)):
+            if results:
+                output_lines = [json.dumps(line).encode() + b"\n" for line in reversed(results)]  # in no order, as promised
+                document[name] = self._file(b"".join(self.alter(output_lines)), "batch_output")["id"]
         document["request_counts"] = {"total": len(lines), "completed": len(output), "failed": len(errors)}
         if course.codes:
             document["errors"] = {"object": "list", "data": [{"code": code, "message": "x"} for code in course.codes]}

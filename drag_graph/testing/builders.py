@@ -149,11 +149,11 @@ def make_document_subgraph(
     things = [*names, *(f"part {n} of {number}" for n in range(len(names), edges + 1))]
     triples = [(things[n], "joins", things[n + 1], 0.9, n) for n in range(edges)]
     texts = [f"{things[n]} joins {things[n + 1]}." for n in range(edges)]
-    made = make_subgraph(f"document {number}", namespace=namespace, triples=triples, evidence=texts, dropped=(), **options)
+    subgraph = make_subgraph(f"document {number}", namespace=namespace, triples=triples, evidence=texts, dropped=(), **options)
     document = make_document(number, namespace=namespace)
-    entities = {item.id: content_id(namespace, "entity", document.id, item.name) for item in made.entities}
+    entities = {item.id: content_id(namespace, "entity", document.id, item.name) for item in subgraph.entities}
     own, start, chunks, evidence = {"source_id": document.id}, 0, list[Chunk](), list[Evidence]()
-    for position, item in enumerate(made.evidence):
+    for position, item in enumerate(subgraph.evidence):
         end, id_ = start + len(item.text), chunk_id(namespace, document.id, position, item.text)
         chunks.append(Chunk(id=id_, source_id=document.id, position=position, start=start, end=end, text=item.text))
         passage = {"call_ids": (), "chunk_id": id_, "start": start, "end": end, "framing": "unspecified", "llm_score": None}
@@ -161,20 +161,20 @@ def make_document_subgraph(
         start = end + 1
     calls = [
         call.model_copy(update={**own, "model": "patterns/of-tests", "follows": ""})
-        for call in made.calls
+        for call in subgraph.calls
         if call.stage == "triples"
     ]
-    return made.model_copy(
+    return subgraph.model_copy(
         update={
             "source": document,
             "expires_at": "",
             "chunks": tuple(chunks),
             "evidence": tuple(evidence),
             "calls": tuple(calls),
-            "entities": tuple(item.model_copy(update={**own, "id": entities[item.id]}) for item in made.entities),
+            "entities": tuple(item.model_copy(update={**own, "id": entities[item.id]}) for item in subgraph.entities),
             "triples": tuple(
                 item.model_copy(update={**own, "subject_id": entities[item.subject_id], "object_id": entities[item.object_id]})
-                for item in made.triples
+                for item in subgraph.triples
             ),
         }
     )
@@ -182,11 +182,11 @@ def make_document_subgraph(
 
 def as_distilled(subgraph: Subgraph) -> Subgraph:
     """Return the subgraph with the ids that distilling gives: hashes of what it holds, so that equal triples are one."""
-    query, seen = subgraph.source, Counter[str]()
+    query, repeats = subgraph.source, Counter[str]()
     evidence: dict[str, Evidence] = {}
     for item in subgraph.evidence:
-        again = ("repeat", str(seen[item.text])) if seen[item.text] else ()
-        seen[item.text] += 1
+        again = ("repeat", str(repeats[item.text])) if repeats[item.text] else ()
+        repeats[item.text] += 1
         id_ = content_id(query.namespace, "evidence", query.id, item.text, *again)
         evidence[item.id] = item.model_copy(update={"id": id_})
     triples: dict[str, Triple] = {}
@@ -279,14 +279,14 @@ def random_subgraphs(count: int, *, namespace: str = "default", seed: int = 0) -
             triples.append(
                 (subject, chance.choice(("causes", "is_a", "part_of")), object_, confidence, chance.randrange(evidence))
             )
-        dropped = [index for index in range(evidence) if chance.random() < 0.25]  # noqa: PLR2004 - a quarter of them
+        dropped_indexes = [index for index in range(evidence) if chance.random() < 0.25]  # noqa: PLR2004 - a quarter of them
         result.append(
             make_subgraph(
                 f"{seed}/{number}",
                 namespace=namespace,
                 triples=triples,
                 evidence=evidence,
-                dropped=dropped,
+                dropped=dropped_indexes,
                 settings_hash=f"settings-{seed}",
                 extra_entities=names[:1],
                 blind=chance.random() < 0.5,  # noqa: PLR2004 - half of them

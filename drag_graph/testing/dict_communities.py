@@ -66,41 +66,43 @@ class DictCommunities:
 
     def write(self, changes: CommunityChanges) -> int:
         with self._lend() as content:
-            held = content.members
+            members = content.members
             for item in changes.communities:
-                there = held.communities.get(item.id)
+                there = members.communities.get(item.id)
                 same = there is not None and there.member_hash == item.member_hash
-                told = there if same else None
-                held.communities[item.id] = replace(
+                summary_source = there if same else None
+                members.communities[item.id] = replace(
                     item,
-                    name=told.name if told else "",
-                    summary=told.summary if told else "",
-                    summariser=told.summariser if told else "",
-                    vector=told.vector if told else None,
+                    name=summary_source.name if summary_source else "",
+                    summary=summary_source.summary if summary_source else "",
+                    summariser=summary_source.summariser if summary_source else "",
+                    vector=summary_source.vector if summary_source else None,
                     entities=(),
                 )
             for entity in changes.left:
-                held.of.pop(entity, None)
+                members.of.pop(entity, None)
             entities = written(content)
             for entity, community in changes.joined:
-                if entity in entities and entity not in held.of and community in held.communities:
-                    held.of[entity] = community
-            held.remove_empty(set(changes.gone))
-            stored = held.communities
+                if entity in entities and entity not in members.of and community in members.communities:
+                    members.of[entity] = community
+            members.remove_empty(set(changes.gone))
+            communities = members.communities
             unchanged = [
-                item for item in changes.summarised if item.id in stored and stored[item.id].member_hash == item.member_hash
+                item
+                for item in changes.summarised
+                if item.id in communities and communities[item.id].member_hash == item.member_hash
             ]
             for item in unchanged:
                 summary = {name: getattr(item, name) for name in ("name", "summary", "summariser", "vector")}
-                stored[item.id] = replace(stored[item.id], **summary)
+                communities[item.id] = replace(communities[item.id], **summary)
             return len(unchanged)
 
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
         with self._lend() as content:
-            known = [item for item in content.members.communities.values() if item.vector is not None]
+            candidates = [item for item in content.members.communities.values() if item.vector is not None]
         near = [
             CommunityHit(item.id, cosine(vector, item.vector), item.name, item.summary)
-            for item in known
+            for item in candidates
             if item.vector is not None and any(vector) and len(item.vector) == len(vector)
         ]
         return sorted(near, key=lambda hit: (-hit.score, hit.id))[: max(k, 0)]

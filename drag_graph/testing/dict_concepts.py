@@ -29,9 +29,9 @@ class Links:
 
     def touched(self, entities: Iterable[Entity], namespace: str) -> set[str]:
         """Return the concepts that these entities refer to, and those that their other names name."""
-        found = [item for item in entities if item.id in self.refers]
-        named = {concept_id(namespace, concept_key(form)) for item in found for form in item.variants}
-        return {self.refers[item.id] for item in found} | named
+        linked_entities = [item for item in entities if item.id in self.refers]
+        named = {concept_id(namespace, concept_key(form)) for item in linked_entities for form in item.variants}
+        return {self.refers[item.id] for item in linked_entities} | named
 
     def forget(
         self, subgraph: Subgraph, gone: Collection[str], written: dict[str, Entity], *, keeps_orphans: bool = False
@@ -114,8 +114,8 @@ class DictConcepts:
     def write(self, changes: Changes) -> Written:
         with self._lend() as content:
             links, entities = content.links, written(content)
-            stored = {item.id for graph in content.subgraphs.values() for item in graph.evidence}
-            links.evidence |= {id_: tuple(vector) for id_, vector in changes.evidence.items() if id_ in stored}
+            evidence_ids = {item.id for graph in content.subgraphs.values() for item in graph.evidence}
+            links.evidence |= {id_: tuple(vector) for id_, vector in changes.evidence.items() if id_ in evidence_ids}
             fresh = {item.id: item for item in changes.concepts if item.id not in links.concepts}
             links.concepts |= fresh
             new = {entity: id_ for entity, id_ in changes.links if entity in entities and entity not in links.refers}
@@ -153,38 +153,38 @@ class DictConcepts:
                 if entities[entity].variants:
                     variants.setdefault(id_, []).append(entities[entity].variants)
             if concept_ids is None:
-                found = sorted(links.concepts.items())
-                return [replace(item, variants=tuple(variants.get(id_, ())), vector=None) for id_, item in found]
+                pairs = sorted(links.concepts.items())
+                return [replace(item, variants=tuple(variants.get(id_, ())), vector=None) for id_, item in pairs]
             there = sorted(set(concept_ids) & links.concepts.keys())
             return [replace(links.concepts[id_], names=names.get(id_, {})) for id_ in there]
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         with self._lend() as content:
-            known = {id_: item.vector for id_, item in content.links.concepts.items() if item.vector}
-        found = []
+            vectors_by_id = {id_: item.vector for id_, item in content.links.concepts.items() if item.vector}
+        neighbours = []
         for vector in vectors:
-            pairs = [(id_, float(np.dot(vector, other))) for id_, other in known.items() if vector.any()]
+            pairs = [(id_, float(np.dot(vector, other))) for id_, other in vectors_by_id.items() if vector.any()]
             near = sorted((pair for pair in pairs if pair[1] >= floor), key=lambda pair: (-pair[1], pair[0]))
-            found.append(near[: max(k, 0)])
-        return found
+            neighbours.append(near[: max(k, 0)])
+        return neighbours
 
     def same_as(
         self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
     ) -> list[SameAs]:
         with self._lend() as content:
             names = {id_: item.name for id_, item in content.links.concepts.items()}
-            found = [
+            selected = [
                 replace(item, left_name=names[item.left], right_name=names[item.right])
                 for _, item in sorted(content.links.same_as.items())
             ]
         if concept_ids is not None:
-            return [item for item in found if {*concept_ids} & {item.left, item.right}]
-        shown = (
+            return [item for item in selected if {*concept_ids} & {item.left, item.right}]
+        judgements = (
             item
-            for item in found
+            for item in selected
             if item.id.startswith(prefix) and text.lower() in f"{item.left_name}\n{item.right_name}".lower()
         )
-        return sorted(shown, key=lambda item: (item.left_name, item.right_name, item.id))[:limit]
+        return sorted(judgements, key=lambda item: (item.left_name, item.right_name, item.id))[:limit]
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the concepts, which entities refer to them, and the judgements as records (`GraphStore.records`)."""

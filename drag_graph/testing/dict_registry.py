@@ -31,12 +31,12 @@ class DictRegistry:
 
     def sites(self, site_ids: Collection[str] | None = None) -> list[RegisteredSite]:
         with self._content() as content:
-            counted = [
+            listed_sites = [
                 replace(site, summaries=len(content.sites.summaries[id_]))
                 for id_, site in content.sites.known.items()
                 if site_ids is None or id_ in site_ids
             ]
-        return sorted(counted, key=lambda site: site.name)
+        return sorted(listed_sites, key=lambda site: site.name)
 
     def hashes(self, site_id: str) -> dict[str, str]:
         with self._content() as content:
@@ -44,16 +44,16 @@ class DictRegistry:
 
     def write(self, changes: SiteChanges) -> bool:
         with self._content() as content:
-            known, id_ = content.sites.known, changes.site_id
+            sites_by_id, id_ = content.sites.known, changes.site_id
             if new := changes.registered:
-                if known.setdefault(id_, new).token_sha256 != new.token_sha256:
+                if sites_by_id.setdefault(id_, new).token_sha256 != new.token_sha256:
                     return False
                 content.sites.summaries.setdefault(id_, {})
-            if id_ not in known:
+            if id_ not in sites_by_id:
                 return not (changes.dropped or changes.summaries)
             if changes.seen_at:
-                refused = known[id_].refused + changes.refused
-                known[id_] = replace(known[id_], seen_at=changes.seen_at, refused=refused)
+                refused = sites_by_id[id_].refused + changes.refused
+                sites_by_id[id_] = replace(sites_by_id[id_], seen_at=changes.seen_at, refused=refused)
             for key in changes.dropped:
                 content.sites.summaries[id_].pop(key, None)
             content.sites.summaries[id_] |= {item.key: item for item in changes.summaries}

@@ -158,8 +158,8 @@ class DictStore:
             content.links.linked.discard(subgraph.source_id)
             if there:
                 content.members.open(there, content)
-                gone = {item.id for item in there.entities} | {item.id for item in there.evidence}
-                content.links.forget(there, gone, written(content), keeps_orphans=True)
+                removed_ids = {item.id for item in there.entities} | {item.id for item in there.evidence}
+                content.links.forget(there, removed_ids, written(content), keeps_orphans=True)
             content.aggregations[subgraph.source_id] = aggregation
         return outcome
 
@@ -178,10 +178,10 @@ class DictStore:
         with self.content() as content:
             failed = set(_failed(content)) if wanted.has_failed else content.subgraphs.keys()
             ids = sorted(id_ for id_ in failed if id_ > after and _is_wanted(content.subgraphs[id_], wanted))[:limit]
-            found = [content.subgraphs[id_] for id_ in ids]
+            subgraphs = [content.subgraphs[id_] for id_ in ids]
         return [
             StoredSource(one.source_id, one.document is not None, one.settings_hash, one.created_at, one.expires_at)
-            for one in found
+            for one in subgraphs
         ]
 
     def counts(self) -> dict[str, int]:
@@ -193,19 +193,19 @@ class DictStore:
     def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
         check_answers(answers, self._namespace)
         with self.content() as content:
-            kept = [answer for answer in answers if answer.id in content.answers or _is_proven(answer, content)]
-            for answer in kept:
+            proven = [answer for answer in answers if answer.id in content.answers or _is_proven(answer, content)]
+            for answer in proven:
                 content.answers.setdefault(answer.id, answer)
-            return dropped(answers, {answer.id for answer in kept})
+            return dropped(answers, {answer.id for answer in proven})
 
     def answers(self, source_id: str = "", *, prefix: str = "", limit: int = 100, whole: bool = False) -> list[Answer]:
         with self.content() as content:
-            found = [item for item in content.answers.values() if not source_id or source_id in item.source_ids]
-        found = sorted((item for item in found if item.id.startswith(prefix)), key=lambda item: item.id)
+            matches = [item for item in content.answers.values() if not source_id or source_id in item.source_ids]
+        matches = sorted((item for item in matches if item.id.startswith(prefix)), key=lambda item: item.id)
         if prefix:
-            return found[:limit]
-        found.sort(key=lambda item: item.created_at, reverse=True)
-        return found[:limit] if whole else [item.model_copy(update={"snapshot": {}}) for item in found[:limit]]
+            return matches[:limit]
+        matches.sort(key=lambda item: item.created_at, reverse=True)
+        return matches[:limit] if whole else [item.model_copy(update={"snapshot": {}}) for item in matches[:limit]]
 
     def erase(self, ids: Sequence[str], reductions: Sequence[Reduction] = ()) -> Erased:
         check([item.after for item in reductions], self._namespace)
@@ -242,8 +242,8 @@ class DictStore:
         answers = frozenset(item.id for item in content.answers.values() if ids & set(item.source_ids))
         for id_ in answers:
             del content.answers[id_]
-        opened = {id_ for graph in going for id_ in content.members.open(graph, content)}
-        return Erased({**counts, "Concept": before - len(content.links.concepts), "Community": len(opened)}, answers)
+        open_ids = {id_ for graph in going for id_ in content.members.open(graph, content)}
+        return Erased({**counts, "Concept": before - len(content.links.concepts), "Community": len(open_ids)}, answers)
 
     @staticmethod
     def _reduce(item: Reduction, content: Content) -> Erased:
@@ -253,15 +253,15 @@ class DictStore:
             return Erased(stale=frozenset([id_]))
         content.subgraphs[id_] = expected(after, after.aggregation or Aggregation())
         content.links.linked.discard(id_)
-        left = {part.id for parts in (after.entities, after.evidence) for part in parts}
-        lost = {part.id for parts in (before.entities, before.evidence) for part in parts} - left
+        remaining_ids = {part.id for parts in (after.entities, after.evidence) for part in parts}
+        lost = {part.id for parts in (before.entities, before.evidence) for part in parts} - remaining_ids
         content.links.forget(before, lost, written(content))
-        opened = content.members.open(before, content)
+        open_ids = content.members.open(before, content)
         resting = [answer for answer in content.answers.values() if id_ in answer.source_ids]
         answers = frozenset(answer.id for answer in resting if names_any(answer, item.gone))
         for answer_id in answers:
             del content.answers[answer_id]
-        return Erased({"Concept": concepts - len(content.links.concepts), "Community": len(opened)}, answers)
+        return Erased({"Concept": concepts - len(content.links.concepts), "Community": len(open_ids)}, answers)
 
     def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
         with self.content() as content:

@@ -33,13 +33,13 @@ def evidence(prompt: str) -> dict[str, Any]:
     count = _COUNT.search(prompt)
     questions = _QUESTION.findall(prompt)
     words = _keywords(questions[-1] if questions else prompt)
-    found = []
+    entities = []
     for i in range(int(count[1]) if count else _DEFAULT_COUNT):
         first, second = words[i % len(words)], words[(i + 1 + i // len(words)) % len(words)]
         phrase = _PHRASES[i % len(_PHRASES)]
         text = phrase.format(a=first.capitalize(), b=second if second != first else f"the kind {i}")
-        found.append({"text": f"{text[:-1]} (fact {i + 1}).", "framing": FRAMINGS[i % len(FRAMINGS)]})
-    return {"evidence": found}
+        entities.append({"text": f"{text[:-1]} (fact {i + 1}).", "framing": FRAMINGS[i % len(FRAMINGS)]})
+    return {"evidence": entities}
 
 
 def scores(prompt: str) -> dict[str, Any]:
@@ -49,14 +49,14 @@ def scores(prompt: str) -> dict[str, Any]:
 
 def triples(prompt: str) -> dict[str, Any]:
     """Return one triple for each numbered line of the prompt: its first and its last key word."""
-    found = []
+    relations = []
     for i, text in _lines(prompt):
         words = _keywords(text)
         subject, object_ = words[0], words[-1] if len(words) > 1 else f"fact {i}"
         confidence = round(0.95 - 0.05 * (i % 6), 2)
         triple = {"subject": subject, "predicate": "relates to", "object": object_, "confidence": confidence, "evidence": [i]}
-        found.append({**triple, "subject_type": "concept", "object_type": "concept"})
-    return {"triples": found}
+        relations.append({**triple, "subject_type": "concept", "object_type": "concept"})
+    return {"triples": relations}
 
 
 def statements(prompt: str) -> dict[str, Any]:

@@ -19,9 +19,9 @@ class ToldRewriter:
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         """Put in what stands for each detail."""
         texts = texts_by_field(question, options)
-        found = [self._found(text, name) for name, text in texts.items()]
-        after = [_replaced(text, items) for text, items in zip(texts.values(), found, strict=True)]
-        return Rewritten(after[0], tuple(after[1:]), tuple(item for items in found for item in items), ())
+        findings = [self._find(text, name) for name, text in texts.items()]
+        after = [_replaced(text, items) for text, items in zip(texts.values(), findings, strict=True)]
+        return Rewritten(after[0], tuple(after[1:]), tuple(item for items in findings for item in items), ())
 
     def structured(self, text: str) -> list[Finding]:
         """Find e-mail addresses."""
@@ -29,16 +29,16 @@ class ToldRewriter:
 
     def private(self, text: str) -> list[Finding]:
         """Find all."""
-        return self._found(text, "")
+        return self._find(text, "")
 
-    def _found(self, text: str, field: str) -> list[Finding]:
-        found = [
+    def _find(self, text: str, field: str) -> list[Finding]:
+        findings = [
             Finding(field, *match.span(), type_, "told", replacement)
             for detail, (type_, replacement) in self.told.items()
             for match in re.finditer(rf"\b{re.escape(detail)}\b", text)
         ]
-        found += [Finding(field, *match.span(), "EMAIL", "told", "an e-mail address") for match in EMAIL.finditer(text)]
-        return sorted(found, key=lambda item: item.start)
+        findings += [Finding(field, *match.span(), "EMAIL", "told", "an e-mail address") for match in EMAIL.finditer(text)]
+        return sorted(findings, key=lambda item: item.start)
 
 
 def _replaced(text: str, found: Sequence[Finding]) -> str:

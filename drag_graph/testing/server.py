@@ -156,10 +156,10 @@ class ScriptedServer:
         """Return what the request gets."""
         with self._lock:
             queue = self._scripts[request.schema]
-            chosen: Any = queue.popleft() if queue else self._functions.get(request.schema, _default)
-        if callable(chosen):
-            chosen = chosen(request)
-        return chosen if isinstance(chosen, Say | Fault) else Say(chosen)
+            reply: Any = queue.popleft() if queue else self._functions.get(request.schema, _default)
+        if callable(reply):
+            reply = reply(request)
+        return reply if isinstance(reply, Say | Fault) else Say(reply)
 
 
 def _default(request: Request) -> Say:
@@ -177,9 +177,9 @@ def schema_of(body: Mapping[str, Any]) -> str:
     if named:
         return str(named)
     for message in body.get("messages", ()):
-        found = _NAMED_SCHEMA.search(str(message.get("content") or ""))
-        if found and found[1] in DEFAULTS:
-            return found[1]
+        match = _NAMED_SCHEMA.search(str(message.get("content") or ""))
+        if match and match[1] in DEFAULTS:
+            return match[1]
     return STUDENT
 
 

@@ -33,12 +33,12 @@ def make_prompt(
     lines: tuple[tuple[LineKind, str], ...] = LINES,
 ) -> Prompt:
     """Return the prompt that the pipeline would give to `student`."""
-    shown = [
+    context_lines = [
         Line(n=n, kind=kind, text=text, ref=f"ref-{n}", source_id="query-1") for n, (kind, text) in enumerate(lines, start=1)
     ]
     tokens = student.count_tokens
     window, layout = student.context_window, student.layout
-    return assemble(question, options, shown, count_tokens=tokens, context_window=window, layout=layout).prompt
+    return assemble(question, options, context_lines, count_tokens=tokens, context_window=window, layout=layout).prompt
 
 
 class StudentContract:

@@ -81,7 +81,7 @@ def driver(neo4j_address):
 
 
 @pytest.fixture(scope="module")
-def namespaces(neo4j_address):
+def namespaces(neo4j_address, driver):
     """A store of few queries and one of many; what is asked for one query must not cost more in the other."""
     uri, username, password = neo4j_address
     stores = []
@@ -94,6 +94,7 @@ def namespaces(neo4j_address):
             [make_answer(number, [graph], namespace=store.namespace, correct=False) for number, graph in enumerate(graphs)]
         )
         stores.append(store)
+    driver.execute_query("CALL db.clearQueryCaches()")  # plans that were made before there were any data
     yield [store.namespace for store in stores]
     for store in stores:
         for id_ in query_ids(store):

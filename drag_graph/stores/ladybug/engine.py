@@ -95,7 +95,7 @@ class Engine:
             if self._users:
                 return
             del _engines[self._key]
-            connections = self._taken()
+            connections = self._take_connections()
             if self._is_closed:
                 return
             if self._failure or (not self.read_only and self._lacking_space()):
@@ -105,7 +105,7 @@ class Engine:
                 connection.close()
             self._database.close()
 
-    def _taken(self) -> list[Any]:
+    def _take_connections(self) -> list[Any]:
         """Take all connections that nobody uses."""
         with self._idle_lock:
             connections = [*self._idle, *([self._writer] if self._writer else [])]
@@ -133,7 +133,7 @@ class Engine:
 
     def _swap(self, draft: Path, path: Path, patience: float) -> None:
         """Put a file in the place of the open one, and open it. Where that fails, the old one is opened again."""
-        for connection in self._taken():
+        for connection in self._take_connections():
             connection.close()
         self._database.close()
         self._is_closed = True
@@ -190,7 +190,7 @@ class Engine:
         with self._write_lock:
             self._require_writable()
             if self._plans.are_old():
-                for connection in self._taken():
+                for connection in self._take_connections():
                     connection.close()
             if self._writer is None:
                 self._writer = self._connect()

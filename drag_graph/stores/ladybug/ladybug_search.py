@@ -89,7 +89,7 @@ class LadybugSearch:
         named = [seed for seed in seeds if seed.kind == "concept"]
         with self._access.reading() as session:
             for seed in seeds:
-                walk.steps += self._told(session, seed)
+                walk.steps += self._direct_steps(session, seed)
             walk.steps += self._named(session, named, limits)
             if hops > 1:
                 walk.steps += self._far(session, walk, limits)
@@ -106,7 +106,7 @@ class LadybugSearch:
             steps += [_step(row, 1, seed.id, seed.score) for row in rows]
         return sorted(steps, key=lambda step: (-step.score * step.confidence, step.edge_id, step.seed))[: limits.near]
 
-    def _told(self, session: LadybugTransaction, seed: Seed) -> list[Step]:
+    def _direct_steps(self, session: LadybugTransaction, seed: Seed) -> list[Step]:
         """Return the edges that a query or an evidence leads to."""
         if seed.kind == "concept":
             return []
@@ -124,13 +124,13 @@ class LadybugSearch:
         called = {entity: session.run("search_expand_concepts", entity=entity) for entity, _ in frontier}
         members = self._members(session, [row["cluster"] for names in called.values() for row in names if row["cluster"]])
         for entity, way in frontier:
-            others = self._entities(session, [row["id"] for row in called[entity]], limits.beyond)
+            entities = self._entities(session, [row["id"] for row in called[entity]], limits.beyond)
             clusters = [row["cluster"] for row in called[entity] if row["cluster"]]
-            others += self._entities(session, [id_ for cluster in clusters for id_ in members[cluster]], limits.beyond)
+            entities += self._entities(session, [id_ for cluster in clusters for id_ in members[cluster]], limits.beyond)
             strength = way.score * way.confidence
             steps += [
                 (strength * row["confidence"], _step(row, way.hop + 1, way.seed, way.score))
-                for row in self._edges(session, list(dict.fromkeys([entity, *others])))
+                for row in self._edges(session, list(dict.fromkeys([entity, *entities])))
                 if row["id"] not in existing
             ]
         steps.sort(key=lambda pair: (-pair[0], pair[1].edge_id))

@@ -74,9 +74,9 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         checks.check_answers(answers, self._namespace)
         with self.writing() as session:
             session.changed_vectors = ()
-            stored = self._lock_sources(session, (id_ for answer in answers for id_ in answer.source_ids)).keys()
+            source_ids = self._lock_sources(session, (id_ for answer in answers for id_ in answer.source_ids)).keys()
             stored_ids = write.write_answers(
-                session, self._namespace, [item for item in answers if stored >= set(item.source_ids)]
+                session, self._namespace, [item for item in answers if source_ids >= set(item.source_ids)]
             )
         return checks.dropped(answers, stored_ids)
 

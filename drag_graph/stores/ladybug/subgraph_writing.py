@@ -99,6 +99,6 @@ def write_answers(session: LadybugTransaction, namespace: str, answers: Sequence
         for answer, proof in zip(reversed(answers), reversed(proofs), strict=True)
         if answer.id not in existing and proof.evidence_ids | proof.triple_ids | proof.call_ids <= existing
     }
-    written = {"save_answers": rows.answer_rows(fresh.values()), **rows.answer_links(fresh.values())}
-    write_rows(session, namespace, written)
+    rows_by_statement = {"save_answers": rows.answer_rows(fresh.values()), **rows.answer_links(fresh.values())}
+    write_rows(session, namespace, rows_by_statement)
     return fresh.keys() | existing

@@ -59,8 +59,8 @@ class Work:
     def run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """Execute the statement and return its rows by column names."""
         text, bound = load(name, "neo4j").bind(**parameters)
-        sent = {key: _Unspoken(value) if isinstance(value, list) else value for key, value in bound.items()}
-        result = self._transaction.run(text, sent)
+        quiet_values = {key: _Unspoken(value) if isinstance(value, list) else value for key, value in bound.items()}
+        result = self._transaction.run(text, quiet_values)
         return [dict(zip(result.keys(), values, strict=True)) for values in result.values()]
 
     def agent(self) -> str:

@@ -69,9 +69,9 @@ class Neo4jConcepts(SharedConcepts):
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         neighbours: list[list[tuple[str, float]]] = [[] for _ in vectors]
         # A zero vector matches nothing, and the index refuses it.
-        asked = [position for position, vector in enumerate(vectors) if vector.any()] if k > 0 else []
-        for start in range(0, len(asked), self.vectors_at_once):
-            page = asked[start : start + self.vectors_at_once]
+        positions = [position for position, vector in enumerate(vectors) if vector.any()] if k > 0 else []
+        for start in range(0, len(positions), self.vectors_at_once):
+            page = positions[start : start + self.vectors_at_once]
             for position, near in zip(page, self._nearest(vectors[page].tolist(), k, floor), strict=True):
                 neighbours[position] = near
         return neighbours

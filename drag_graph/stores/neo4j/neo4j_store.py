@@ -124,9 +124,9 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         checks.check_answers(answers, self._namespace)
         if not answers:
             return frozenset()
-        written = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
+        answer_rows = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
         # Of two answers with one id the first stays, because sorting is stable.
-        once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
+        once = list({row[0]["id"]: row for row in reversed(answer_rows)}.values())[::-1]
         source_ids = sorted({id_ for _, ids, *_ in once for id_ in ids})
         values = {"namespace": self._namespace, "answers": once, "source_ids": source_ids}
         (outcome,) = self.in_writing(lambda work: work.run("save_answers", **values))
@@ -135,8 +135,8 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
     # ---- what the shared store asks
 
     def _read_in(self, session: Work, source_ids: Sequence[str]) -> list[Subgraph]:
-        stored = session.run("read_subgraphs", namespace=self._namespace, source_ids=list(source_ids))
-        return [rows.subgraph_of(row, self._namespace) for row in stored]
+        subgraph_rows = session.run("read_subgraphs", namespace=self._namespace, source_ids=list(source_ids))
+        return [rows.subgraph_of(row, self._namespace) for row in subgraph_rows]
 
     def _lock_sources(self, session: Work, source_ids: Sequence[str]) -> dict[str, str]:
         locked = session.run("lock_sources", namespace=self._namespace, ids=list(source_ids))
@@ -150,8 +150,8 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
             session.run("erase_subgraphs", **names, source_ids=old)
             recount_concepts(session.run, self._namespace, touched)
         for ids in pages(sorted(wanted), SUBGRAPHS_PER_STATEMENT):
-            written = [rows.subgraph_row(wanted[id_], new=id_ not in old) for id_ in ids]
-            session.run("save_subgraphs", **names, subgraphs=written)
+            subgraph_rows = [rows.subgraph_row(wanted[id_], new=id_ not in old) for id_ in ids]
+            session.run("save_subgraphs", **names, subgraphs=subgraph_rows)
         rejoin_communities(session.run, self._namespace, members, MEMBERS_PER_STATEMENT)
         self._aggregate(session, wanted, aggregation)
         if old:

@@ -48,10 +48,10 @@ class SharedCommunities(NamespacePart, ABC):
         summaries = _rows_of(changes.summarised, _SUMMARY)
         for row in summaries:
             row["vector"] = self._access.sent_vector(row["vector"] or ())
-        written = self._each(run, "summarise_communities", summaries, self.vectors_at_once)
+        summary_rows = self._each(run, "summarise_communities", summaries, self.vectors_at_once)
         if changes.lost_vectors:
             run("lose_vectors_communities", namespace=self._namespace, ids=sorted(changes.lost_vectors))
-        return len(written)
+        return len(summary_rows)
 
     def records(self, *, vectors: bool = True) -> Iterator[Row]:
         """Yield the communities and their members as records (`GraphStore.records`)."""

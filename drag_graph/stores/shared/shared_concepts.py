@@ -66,7 +66,7 @@ class SharedConcepts(NamespacePart, ABC):
         for page in pages(sorted(changes.sources), IDS_AT_ONCE):
             self._run(run, "mark_linked", ids=page, linked=False)
         self.save_vectors(run, changes.evidence)
-        written = self._link(run, changes)
+        numbers = self._link(run, changes)
         to_parameter = self._access.sent_vector
         named = [
             {"id": c.id, "revision": c.revision, "name": c.name, "vector": to_parameter(c.vector or ())} for c in changes.named
@@ -79,7 +79,7 @@ class SharedConcepts(NamespacePart, ABC):
         self._mark(run, changes.sources)
         for name in ("lose_vectors_evidence", "lose_vectors_concepts") if changes.lost_vectors else ():
             self._run(run, name, ids=sorted(changes.lost_vectors))
-        return written
+        return numbers
 
     def save_vectors(self, run: Run, evidence: Mapping[str, Vector]) -> None:
         """Write vectors of evidence by id, in a transaction whose `changed_vectors` include them."""

@@ -30,10 +30,10 @@ def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], erase_par
     """
     answers = _erase_answers(run, namespace, list(_resting(run, namespace, source_ids)))
     touched = touched_concepts(run, namespace, source_ids)
-    opened = {row["community"] for row in open_communities(run, namespace, source_ids)}
+    open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
     counts = dict(erase_parts())
-    remove_empty_communities(run, namespace, opened)
-    return Erased({**counts, "Concept": _remove_concepts(run, namespace, touched), "Community": len(opened)}, answers)
+    remove_empty_communities(run, namespace, open_ids)
+    return Erased({**counts, "Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)}, answers)
 
 
 def reduce_source(run: Run, reduction: Reduction, write: Callable[[], None]) -> Erased:
@@ -47,7 +47,7 @@ def reduce_source(run: Run, reduction: Reduction, write: Callable[[], None]) -> 
     touched = touched_concepts(run, namespace, source_ids)
     linked = run("concepts_of_sources", namespace=namespace, source_ids=source_ids)
     vectors = run("evidence_vectors", namespace=namespace, ids=[item.id for item in after.evidence])
-    opened = {row["community"] for row in open_communities(run, namespace, source_ids)}
+    open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
     write()
     entities = {item.id for item in after.entities}
     links = [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in entities]
@@ -55,7 +55,7 @@ def reduce_source(run: Run, reduction: Reduction, write: Callable[[], None]) -> 
         run("link_entities", namespace=namespace, rows=links)
     for page in pages(vectors, VECTORS_AT_ONCE):
         run("save_evidence_vectors", namespace=namespace, rows=page)
-    return Erased({"Concept": _remove_concepts(run, namespace, touched), "Community": len(opened)}, answers)
+    return Erased({"Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)}, answers)
 
 
 def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:

@@ -32,18 +32,18 @@ class SharedRegistry(NamespacePart, ABC):
         site_id = changes.site_id
         rows = [self._row(site_id, item) for item in {item.key: item for item in changes.summaries}.values()]
         rows.sort(key=lambda row: str(row["id"]))
-        dropped = sorted(summary_id(self._namespace, site_id, key) for key in changes.dropped)
+        dropped_ids = sorted(summary_id(self._namespace, site_id, key) for key in changes.dropped)
 
         def work(session: Transaction) -> bool:
-            session.changed_vectors = [*dropped, *(row["id"] for row in rows)]
+            session.changed_vectors = [*dropped_ids, *(row["id"] for row in rows)]
             if changes.registered and not self._register(session, changes.registered):
                 return False
             if changes.seen_at:
                 values = {"seen_at": changes.seen_at, "refused": changes.refused}
                 session.run("touch_site", namespace=self._namespace, id=site_id, **values)
-            if (dropped or changes.summaries) and not self._lock(session, site_id):
+            if (dropped_ids or changes.summaries) and not self._lock(session, site_id):
                 return False
-            self._erase(session, dropped)
+            self._erase(session, dropped_ids)
             for page in pages(rows, self.rows_at_once):
                 self._write(session, site_id, page)
             return True
@@ -71,8 +71,8 @@ class SharedRegistry(NamespacePart, ABC):
     def _write(self, session: Transaction, site_id: str, rows: Sequence[Row]) -> None:
         # MERGE would scan all summaries on the embedded engine.
         ids = [row["id"] for row in rows]
-        stored = {row["id"] for row in session.run("known_summaries", namespace=self._namespace, ids=ids)}
-        new, old = [row for row in rows if row["id"] not in stored], [row for row in rows if row["id"] in stored]
+        stored_ids = {row["id"] for row in session.run("known_summaries", namespace=self._namespace, ids=ids)}
+        new, old = [row for row in rows if row["id"] not in stored_ids], [row for row in rows if row["id"] in stored_ids]
         if new:
             session.run("save_summaries", namespace=self._namespace, site_id=site_id, rows=new)
         if old:

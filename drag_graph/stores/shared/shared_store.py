@@ -172,9 +172,9 @@ class SharedStore(ABC, Generic[EngineTransaction]):
         def work(session: EngineTransaction) -> list[SaveOutcome]:
             nonlocal first
             self._claim(session, self._claimed)
-            stored = self._lock_sources(session, ids)
-            outcomes, wanted = self._planned(session, subgraphs, stored, replace)
-            replaced = [id_ for id_ in wanted if id_ in stored]
+            hashes = self._lock_sources(session, ids)
+            outcomes, wanted = self._planned(session, subgraphs, hashes, replace)
+            replaced = [id_ for id_ in wanted if id_ in hashes]
             # Replacing also changes vectors of evidence and of concepts.
             evidence = (item.id for graph in wanted.values() for item in graph.evidence)
             evidence_vectors = {id_: vectors[id_] for id_ in evidence if id_ in vectors} if vectors else {}
@@ -217,13 +217,13 @@ class SharedStore(ABC, Generic[EngineTransaction]):
         def work(session: EngineTransaction) -> Erased:
             nonlocal first
             # Under the lock nobody writes an answer, or another edition, meanwhile.
-            stored = self._lock_sources(session, sorted({*ids, *(item.before.source_id for item in reductions)}))
-            sources = sorted(stored.keys() & set(ids))
-            others = sorted(set(ids) - stored.keys())
+            hashes = self._lock_sources(session, sorted({*ids, *(item.before.source_id for item in reductions)}))
+            sources = sorted(hashes.keys() & set(ids))
+            other_ids = sorted(set(ids) - hashes.keys())
             if not sources and not reductions:
-                session.changed_vectors = others
-            parts = [erase_loose(session.run, self._namespace, others)]
-            if number := self.registry.erase_sites(session, others):
+                session.changed_vectors = other_ids
+            parts = [erase_loose(session.run, self._namespace, other_ids)]
+            if number := self.registry.erase_sites(session, other_ids):
                 parts.append(Erased({"Edge": number}))
             if sources:
                 erase_parts = partial(self._erase_parts, session, sources)

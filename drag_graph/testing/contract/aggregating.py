@@ -67,11 +67,11 @@ class AggregationContract(Contract):
     ) -> None:
         graph = make_subgraph(namespace=namespace, triples=_aspirin(0.1, 0.9))
         store.save([graph], Aggregation(strategy=strategy))
-        (stored,) = store.read([graph.query.id])
-        assert [(edge.statement, edge.confidence, edge.contradicts) for edge in stored.edges] == [
+        (subgraph,) = store.read([graph.query.id])
+        assert [(edge.statement, edge.confidence, edge.contradicts) for edge in subgraph.edges] == [
             ("aspirin increases the risk of bleeding", 0.9, ())
         ]
-        assert [triple.opposes for triple in stored.triples] == [("increases_the_risk_of",), ("reduces",)]
+        assert [triple.opposes for triple in subgraph.triples] == [("increases_the_risk_of",), ("reduces",)]
 
     @pytest.mark.parametrize("strategy", STRATEGIES)
     def test_claims_that_contradict_each_other_are_edges_that_name_each_other(
@@ -81,11 +81,11 @@ class AggregationContract(Contract):
         graph = make_subgraph(namespace=namespace, triples=triples)
         settings = Aggregation(strategy=strategy)
         store.save([graph], settings)
-        (stored,) = store.read([graph.query.id])
-        assert_same(stored, expected(graph, settings))
-        first, second, *others = stored.edges
+        (subgraph,) = store.read([graph.query.id])
+        assert_same(subgraph, expected(graph, settings))
+        first, second, *more_edges = subgraph.edges
         assert (first.contradicts, second.contradicts) == ((second.id,), (first.id,))
-        assert [edge.contradicts for edge in others] == ([()] if strategy == "pair" else [(), ()])
+        assert [edge.contradicts for edge in more_edges] == ([()] if strategy == "pair" else [(), ()])
         store.aggregate([graph.query.id], settings.model_copy(update={"top_k": 1}))
         ((edge,),) = [item.edges for item in store.read([graph.query.id])]
         assert (edge.id, edge.contradicts) == (first.id, ())
@@ -132,35 +132,35 @@ class AggregationContract(Contract):
         triples += [("a", "is", "e", confidence, 1) for confidence in (0.6, 0.7, 0.8)]
         graph = make_subgraph(namespace=namespace, triples=triples)
         store.save([graph], Aggregation(merge="mean"))
-        (stored,) = store.read([graph.query.id])
-        assert [edge.object for edge in stored.edges] == ["b", "d", "e"]
-        assert [edge.rank for edge in stored.edges] == [0, 1, 2]
+        (subgraph,) = store.read([graph.query.id])
+        assert [edge.object for edge in subgraph.edges] == ["b", "d", "e"]
+        assert [edge.rank for edge in subgraph.edges] == [0, 1, 2]
 
     def test_merging_comes_before_pruning(self, store: GraphStore, namespace: str) -> None:
         """Two weak sources that agree make one strong edge; pruned one by one, neither would be left (docs/adr/0003)."""
         graph = make_subgraph(namespace=namespace, triples=[("a", "is", "b", 0.5, 0), ("a", "is", "b", 0.5, 1)])
         store.save([graph], Aggregation(merge="noisy-or"))
-        (stored,) = store.read([graph.query.id])
-        assert [edge.support for edge in stored.edges] == [2]
-        assert stored.edges[0].confidence == pytest.approx(0.75)
+        (subgraph,) = store.read([graph.query.id])
+        assert [edge.support for edge in subgraph.edges] == [2]
+        assert subgraph.edges[0].confidence == pytest.approx(0.75)
 
     def test_where_pruning_leaves_nothing_the_raw_multigraph_is_used(self, store: GraphStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace, triples=[("a", "is", "b", 0.2, 0), ("b", "is", "a", 0.1, 1)])
         store.save([graph], Aggregation())
-        (stored,) = store.read([graph.query.id])
-        assert (stored.graph, stored.edges) == ("multigraph", ())
-        assert [edge.id for edge in stored.usable_edges] == [triple.id for triple in stored.triples]
+        (subgraph,) = store.read([graph.query.id])
+        assert (subgraph.graph, subgraph.edges) == ("multigraph", ())
+        assert [edge.id for edge in subgraph.usable_edges] == [triple.id for triple in subgraph.triples]
         store.aggregate([graph.query.id], Aggregation(threshold=0.15))
-        (stored,) = store.read([graph.query.id])
-        assert (stored.graph, len(stored.edges)) == ("simple", 1)
+        (subgraph,) = store.read([graph.query.id])
+        assert (subgraph.graph, len(subgraph.edges)) == ("simple", 1)
 
     def test_without_a_triple_of_kept_evidence_there_is_evidence_only(self, store: GraphStore, namespace: str) -> None:
         bare = make_subgraph("bare", namespace=namespace, triples=())
         unkept = make_subgraph("unkept", namespace=namespace, triples=[("a", "is", "b", 1.0, 3)])
         store.save([bare, unkept], Aggregation())
-        stored = store.read([bare.query.id, unkept.query.id])
-        assert [(graph.graph, graph.edges) for graph in stored] == [("evidence_only", ())] * 2
-        assert len(stored[1].triples) == 1
+        subgraphs_read = store.read([bare.query.id, unkept.query.id])
+        assert [(graph.graph, graph.edges) for graph in subgraphs_read] == [("evidence_only", ())] * 2
+        assert len(subgraphs_read[1].triples) == 1
 
     def test_a_teachers_sentence_takes_the_place_of_the_joined_one(self, store: GraphStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace, triples=PARALLEL)
@@ -174,8 +174,8 @@ class AggregationContract(Contract):
         sentence = "A knows B; }) DETACH DELETE n // 'so' \"it\" says $x."
         settings = settings.model_copy(update={"statements": {first.id: sentence, "no-such-edge": "never shown"}})
         store.save([graph], settings)
-        (stored,) = store.read([graph.query.id])
-        assert [edge.statement for edge in stored.edges[:2]] == [sentence, second.statement]
+        (subgraph,) = store.read([graph.query.id])
+        assert [edge.statement for edge in subgraph.edges[:2]] == [sentence, second.statement]
         store.aggregate([graph.query.id], Aggregation(threshold=0.0))
         assert store.read([graph.query.id])[0].edges[0].statement == first.statement
 
@@ -183,8 +183,8 @@ class AggregationContract(Contract):
         triples: list[Spec] = [("a", "is", f"thing {number}", 0.9, 0) for number in range(6)]
         graph = make_subgraph(namespace=namespace, triples=triples, ranks=[5, 0, 4, 1, 3, 2])
         store.save([graph], Aggregation(top_k=3))
-        (stored,) = store.read([graph.query.id])
-        assert [edge.object for edge in stored.edges] == ["thing 1", "thing 3", "thing 5"]
+        (subgraph,) = store.read([graph.query.id])
+        assert [edge.object for edge in subgraph.edges] == ["thing 1", "thing 3", "thing 5"]
 
     def test_equal_ranks_are_put_in_order_by_confidence_then_id(self, store: GraphStore, namespace: str) -> None:
         confidences = (0.75, 1.0, 0.75, 0.875, 1.0, 0.875)
@@ -212,9 +212,9 @@ def _statements(graph: Subgraph, settings: Aggregation) -> st.SearchStrategy[dic
 
 def _without_edges(store: GraphStore) -> list[str]:
     """Everything that is stored but the simple edges, and what they make of a query."""
-    kept = []
+    edge_ids = []
     for record in store.records():
         if record.get("type") != "RELATED":
             properties = {key: value for key, value in record["properties"].items() if key != "graph"}
-            kept.append(repr(sorted({**record, "properties": sorted(properties.items())}.items())))
-    return sorted(kept)
+            edge_ids.append(repr(sorted({**record, "properties": sorted(properties.items())}.items())))
+    return sorted(edge_ids)

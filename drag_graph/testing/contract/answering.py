@@ -15,7 +15,7 @@ from drag_graph.testing.finding import read_answer
 PLAIN = Aggregation()
 
 
-def _stored(store: GraphStore, namespace: str, number: int | str = 0) -> Subgraph:
+def _store_subgraph(store: GraphStore, namespace: str, number: int | str = 0) -> Subgraph:
     store.save([make_subgraph(number, namespace=namespace)], PLAIN)
     return store.read([make_subgraph(number, namespace=namespace).query.id])[0]
 
@@ -31,7 +31,7 @@ class AnswerContract(Contract):
     """`save_answers`, `read_answer`, `list_answers`, `erase`."""
 
     def test_an_answer_is_read_back_with_its_snapshot(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         answer = _answer(1, graph, namespace)
         bare = make_answer(2, [graph], namespace=namespace, label=None, gold=None, correct=None, options=(), snapshot={})
         store.save_answers([answer, bare])
@@ -40,7 +40,7 @@ class AnswerContract(Contract):
         assert read_answer(store, "missing") is None
 
     def test_hostile_answers_are_stored_as_they_are(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         for number, text in enumerate(HOSTILE_NAMES):
             answer = _answer(number, graph, namespace, text=text, student=text, question=text, snapshot={text: [text]})
             store.save_answers([answer])
@@ -48,7 +48,7 @@ class AnswerContract(Contract):
         assert_same(store.read([graph.query.id]), [graph])
 
     def test_an_answer_that_is_there_stays_as_it_is(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         answer = _answer(1, graph, namespace)
         store.save_answers([answer])
         before = records_of(store)
@@ -57,11 +57,11 @@ class AnswerContract(Contract):
         assert records_of(store) == before
 
     def test_an_answer_from_lines_of_other_sites_rests_on_nothing_stored(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
-        made = _answer(1, graph, namespace)
-        lines = [line.model_copy(update={"site": "alps"}) for line in made.lines]
+        graph = _store_subgraph(store, namespace)
+        first_answer = _answer(1, graph, namespace)
+        lines = [line.model_copy(update={"site": "alps"}) for line in first_answer.lines]
         lines += [lines[0].model_copy(update={"ref": "of another store"})]
-        answer = made.model_copy(update={"source_ids": (), "lines": tuple(lines)})
+        answer = first_answer.model_copy(update={"source_ids": (), "lines": tuple(lines)})
         assert store.save_answers([answer]) == frozenset()
         assert_same(read_answer(store, answer.id), answer)
         counts = store.counts()
@@ -71,7 +71,7 @@ class AnswerContract(Contract):
         assert store.counts()["Answer"] == 1
 
     def test_an_answer_is_linked_to_its_queries_and_evidence(self, store: GraphStore, namespace: str) -> None:
-        one, two = _stored(store, namespace, 1), _stored(store, namespace, 2)
+        one, two = _store_subgraph(store, namespace, 1), _store_subgraph(store, namespace, 2)
         refs: list[tuple[LineKind, str]] = [("evidence", one.kept_evidence[0].id), ("evidence", two.kept_evidence[1].id)]
         answer = make_answer(1, [one, two], namespace=namespace, refs=refs)
         store.save_answers([answer])
@@ -83,7 +83,7 @@ class AnswerContract(Contract):
         assert store.verify() == []
 
     def test_answers_are_listed_newest_first_without_snapshots(self, store: GraphStore, namespace: str) -> None:
-        one, two = _stored(store, namespace, 1), _stored(store, namespace, 2)
+        one, two = _store_subgraph(store, namespace, 1), _store_subgraph(store, namespace, 2)
         times = ("2026-01-03T00:00:00+00:00", "2026-01-05T00:00:00+00:00", "2026-01-04T00:00:00+00:00")
         answers = [_answer(n, one if n else two, namespace, created_at=time) for n, time in enumerate(times)]
         store.save_answers(answers)
@@ -103,7 +103,7 @@ class AnswerContract(Contract):
         assert store.verify() == []
 
     def test_the_walk_leads_from_each_line_to_a_teacher_call(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         answer = _answer(1, graph, namespace)
         store.save_answers([answer])
         best = graph.kept_evidence[0]
@@ -119,13 +119,13 @@ class AnswerContract(Contract):
         store.save([weak], PLAIN)
         (graph,) = store.read([weak.query.id])
         store.save_answers([_answer(1, graph, namespace)])
-        found = {
-            ref: {rest[0] for rest in rests} for (kind, ref), rests in walk(store, _answer(1, graph, namespace).id).items()
+        references = {
+            ref: {items[0] for items in rests} for (kind, ref), rests in walk(store, _answer(1, graph, namespace).id).items()
         }
-        assert {ref: ids for ref, ids in found.items() if ids != {""}} == {item.id: {item.id} for item in graph.triples}
+        assert {ref: ids for ref, ids in references.items() if ids != {""}} == {item.id: {item.id} for item in graph.triples}
 
     def test_a_replaced_subgraph_keeps_its_answers(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         answer = _answer(1, graph, namespace)
         store.save_answers([answer])
         new = make_subgraph(
@@ -146,7 +146,7 @@ class AnswerContract(Contract):
         assert store.verify() == []
 
     def test_evidence_that_a_replaced_subgraph_has_again_stays_linked(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         refs: list[tuple[LineKind, str]] = [("evidence", graph.evidence[0].id), ("evidence", graph.evidence[2].id)]
         answer = make_answer(1, [graph], namespace=namespace, refs=refs)
         store.save_answers([answer])
@@ -160,17 +160,17 @@ class AnswerContract(Contract):
         assert store.verify() == []
 
     def test_erasing_takes_the_subgraph_and_what_rests_on_it_only(self, store: GraphStore, namespace: str) -> None:
-        other = _stored(store, namespace, "other")
+        other = _store_subgraph(store, namespace, "other")
         about_other = _answer("other", other, namespace)
         store.save_answers([about_other])
         before, counts = records_of(store), store.counts()
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         both = make_answer("both", [other, graph], namespace=namespace, refs=[("evidence", other.kept_evidence[0].id)])
         store.save_answers([_answer(1, graph, namespace), _answer(2, graph, namespace), both])
-        gone = store.erase([graph.query.id])
+        erasure = store.erase([graph.query.id])
         sizes = {"Query": 1, "Evidence": 4, "Entity": 4, "TeacherCall": 2}
-        assert {label: gone.counts.get(label) for label in sizes} == sizes
-        assert gone.answer_ids == {both.id, *(_answer(n, graph, namespace).id for n in (1, 2))}
+        assert {label: erasure.counts.get(label) for label in sizes} == sizes
+        assert erasure.answer_ids == {both.id, *(_answer(n, graph, namespace).id for n in (1, 2))}
         assert records_of(store) == before
         assert store.counts() == counts
         assert read_answer(store, both.id) is None
@@ -179,22 +179,22 @@ class AnswerContract(Contract):
         assert store.verify() == []
 
     def test_an_answer_that_comes_after_its_query_was_erased_is_not_kept(self, store: GraphStore, namespace: str) -> None:
-        one, two = _stored(store, namespace, 1), _stored(store, namespace, 2)
-        kept, bare = _answer(1, one, namespace), make_answer(2, [], namespace=namespace)
+        one, two = _store_subgraph(store, namespace, 1), _store_subgraph(store, namespace, 2)
+        proven, bare = _answer(1, one, namespace), make_answer(2, [], namespace=namespace)
         late = [_answer(3, two, namespace), make_answer(4, [one, two], namespace=namespace)]
         store.erase([two.query.id])
         before = records_of(store)
         assert store.save_answers(late) == {item.id for item in late}
         assert records_of(store) == before
-        assert store.save_answers([late[0], kept, late[1], bare]) == {item.id for item in late}
-        assert {item.id for item in store.answers()} == {kept.id, bare.id}
+        assert store.save_answers([late[0], proven, late[1], bare]) == {item.id for item in late}
+        assert {item.id for item in store.answers()} == {proven.id, bare.id}
         assert two.kept_evidence[0].text not in str(list(store.records()))
         assert store.verify() == []
 
     def test_answers_beside_an_erasure_do_not_outlive_it(self, store: GraphStore, namespace: str) -> None:
-        other = _stored(store, namespace, "other")
+        other = _store_subgraph(store, namespace, "other")
         for number in range(8):
-            graph = _stored(store, namespace)
+            graph = _store_subgraph(store, namespace)
             batches = [[make_answer(f"{number}/{n}", [other, graph], namespace=namespace)] for n in range(3)]
             with ThreadPoolExecutor(4) as pool:
                 saved = [pool.submit(store.save_answers, batch) for batch in batches]
@@ -206,27 +206,27 @@ class AnswerContract(Contract):
         assert store.verify() == []
 
     def test_an_erased_query_can_be_saved_again(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         before = records_of(store)
         store.erase([graph.query.id])
         assert store.save([graph], PLAIN) == ["created"]
         assert records_of(store) == before
 
     def test_answers_of_another_namespace_are_refused(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         with pytest.raises(StoreError):
             store.save_answers([_answer(1, graph, namespace), _answer(2, graph, namespace="somewhere-else")])
         assert store.counts()["Answer"] == 0
 
     def test_answers_are_there_after_reopening(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(namespace) as store:
-            answer = _answer(1, _stored(store, namespace), namespace)
+            answer = _answer(1, _store_subgraph(store, namespace), namespace)
             store.save_answers([answer])
         with open_store(namespace) as store:
             assert_same(read_answer(store, answer.id), answer)
 
     def test_overlapping_writers_of_answers_leave_no_duplicates(self, store: GraphStore, namespace: str) -> None:
-        graph = _stored(store, namespace)
+        graph = _store_subgraph(store, namespace)
         answers = [_answer(number, graph, namespace) for number in range(6)]
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(store.save_answers, [answers, answers[::-1], answers[3:], answers[:3]]))

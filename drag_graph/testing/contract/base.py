@@ -66,21 +66,21 @@ class Contract:
 
 def assert_same(stored: object, wanted: object, tolerance: float = 1e-9) -> None:
     """Assert that two values are equal but for the last bits of their floats."""
-    found = list(_differences(stored, wanted, "", tolerance))
-    assert not found, "stored is not what was wanted:\n" + "\n".join(found[:20])
+    differences = list(_differences(stored, wanted, "", tolerance))
+    assert not differences, "stored is not what was wanted:\n" + "\n".join(differences[:20])
 
 
 def walk(store: GraphStore, answer_id: str) -> dict[tuple[str, str], set[Provenance]]:
     """Return what each shown (kind, ref) of a stored answer stands on in the graph now, without those that stand on nothing."""
     answer = read_answer(store, answer_id)
     lines = answer.lines if answer else ()
-    stored = {graph.query.id: graph for graph in store.read(list(dict.fromkeys(line.source_id for line in lines)))}
+    subgraphs = {graph.query.id: graph for graph in store.read(list(dict.fromkeys(line.source_id for line in lines)))}
     standing = {
-        (line.kind, line.ref): provenance_of(line.kind, line.ref, stored[line.source_id])
+        (line.kind, line.ref): provenance_of(line.kind, line.ref, subgraphs[line.source_id])
         for line in lines
-        if line.source_id in stored
+        if line.source_id in subgraphs
     }
-    return {shown: rests for shown, rests in standing.items() if rests}
+    return {context_line: rests for context_line, rests in standing.items() if rests}
 
 
 def records_of(store: GraphStore) -> list[str]:
@@ -103,13 +103,13 @@ def _differences(stored: Any, wanted: Any, path: str, tolerance: float) -> Itera
     elif _is_list(wanted) and _is_list(stored):
         yield from _differences(dict(enumerate(stored)), dict(enumerate(wanted)), path, tolerance)
     elif type(stored) is not type(wanted) or stored != wanted:
-        yield f"{path}: {_shown(stored)}, wanted {_shown(wanted)}"
+        yield f"{path}: {_text_of(stored)}, wanted {_text_of(wanted)}"
 
 
 def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _shown(value: object) -> str:
+def _text_of(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}... ({len(text)} characters)"  # noqa: PLR2004

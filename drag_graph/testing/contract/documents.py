@@ -55,11 +55,11 @@ class DocumentContract(Contract):
 
     @pytest.mark.parametrize("flaw", ["no origin", "two origins", "no chunk", "chunks of a query", "chunk of another"])
     def test_evidence_needs_a_call_or_a_chunk(self, store: GraphStore, namespace: str, graph: Subgraph, flaw: str) -> None:
-        first, *rest = graph.evidence
+        first, *more_evidence = graph.evidence
         calls = (graph.calls[0].id,)
         changes: dict[str, dict[str, Any]] = {
-            "no origin": {"evidence": (first.model_copy(update={"chunk_id": ""}), *rest)},
-            "two origins": {"evidence": (first.model_copy(update={"call_ids": calls}), *rest)},
+            "no origin": {"evidence": (first.model_copy(update={"chunk_id": ""}), *more_evidence)},
+            "two origins": {"evidence": (first.model_copy(update={"call_ids": calls}), *more_evidence)},
             "no chunk": {"chunks": graph.chunks[1:]},
             "chunks of a query": {"source": make_subgraph(namespace=namespace).query},
             "chunk of another": {"chunks": (graph.chunks[0].model_copy(update={"source_id": "x"}), *graph.chunks[1:])},
@@ -87,15 +87,15 @@ class DocumentContract(Contract):
             query = make_subgraph(number, namespace=namespace, embedding=vector)
             store.save([query, make_document_subgraph(number, namespace=namespace, embedding=vector)], PLAIN)
             queries.append(query.source_id)
-            found = store.search.candidates(vector, [], 10).queries
-            assert sorted(hit.id for hit in found) == sorted(queries)
+            hits = store.search.candidates(vector, [], 10).queries
+            assert sorted(hit.id for hit in hits) == sorted(queries)
 
     def test_vectors_that_are_saved_with_it_are_not_waited_for(self, store: GraphStore, graph: Subgraph) -> None:
         store.embedder(("of-tests", 2))
-        first, *others = graph.evidence
+        first, *more_evidence = graph.evidence
         store.save([graph], PLAIN, vectors={first.id: (1.0, 0.0), "of nobody": (0.0, 1.0)})
         (source,) = store.concepts.waiting(10).sources
-        assert {id_ for id_, _ in source.evidence} == {item.id for item in others}
+        assert {id_ for id_, _ in source.evidence} == {item.id for item in more_evidence}
         later = make_document_subgraph(namespace=store.namespace, settings_hash="settings-2")
         store.save([later], PLAIN)
         (source,) = store.concepts.waiting(10).sources
@@ -206,5 +206,5 @@ def _two_teachers(namespace: str) -> tuple[Subgraph, Subgraph]:
 def _answer(there: Subgraph) -> Answer:
     """Return an answer that was shown the first evidence and the first edge, with the snapshot of that moment."""
     refs: list[tuple[LineKind, str]] = [("evidence", there.evidence[0].id), ("edge", there.usable_edges[0].id)]
-    made = make_answer(1, [there], namespace=there.source.namespace, refs=refs)
-    return made.model_copy(update={"snapshot": snapshot(made.question, made.lines, [there])})
+    answer = make_answer(1, [there], namespace=there.source.namespace, refs=refs)
+    return answer.model_copy(update={"snapshot": snapshot(answer.question, answer.lines, [there])})

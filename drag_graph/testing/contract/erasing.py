@@ -51,37 +51,37 @@ def _made_by_two(graph: Subgraph, stage: Stage = "evidence", model: str = "teach
 
 def _answers(graph: Subgraph) -> list[Answer]:
     """Return an answer for each evidence and edge of a stored subgraph that was shown it alone."""
-    shown: list[tuple[LineKind, str]] = [("evidence", item.id) for item in graph.evidence]
-    shown += [("edge", edge.id) for edge in graph.usable_edges]
+    refs: list[tuple[LineKind, str]] = [("evidence", item.id) for item in graph.evidence]
+    refs += [("edge", edge.id) for edge in graph.usable_edges]
     names = {item.id: item.model_dump(mode="json") for item in graph.evidence}
     names |= {edge.id: edge.model_dump(mode="json") for edge in graph.usable_edges}
     return [
         make_answer(
             n, [graph], namespace=graph.query.namespace, refs=[(kind, ref)], snapshot={"lines": [names[ref]], "question": "?"}
         )
-        for n, (kind, ref) in enumerate(shown)
+        for n, (kind, ref) in enumerate(refs)
     ]
 
 
-def _given(graph: Subgraph) -> list[Answer]:
+def _save_answers(graph: Subgraph) -> list[Answer]:
     """Return an answer for each piece of evidence and edge that a student may be shown, with the snapshot of that moment."""
-    shown: list[tuple[LineKind, str]] = [("evidence", item.id) for item in graph.kept_evidence]
-    shown += [("edge", edge.id) for edge in graph.usable_edges]
-    made = [make_answer(n, [graph], namespace=graph.query.namespace, refs=[ref]) for n, ref in enumerate(shown)]
-    return [item.model_copy(update={"snapshot": snapshot(item.question, item.lines, [graph])}) for item in made]
+    refs: list[tuple[LineKind, str]] = [("evidence", item.id) for item in graph.kept_evidence]
+    refs += [("edge", edge.id) for edge in graph.usable_edges]
+    answers = [make_answer(n, [graph], namespace=graph.query.namespace, refs=[ref]) for n, ref in enumerate(refs)]
+    return [item.model_copy(update={"snapshot": snapshot(item.question, item.lines, [graph])}) for item in answers]
 
 
 def _erase(store: GraphStore, graph: Subgraph, *calls: str) -> Erased:
     """Erase a source, or what these calls said about it."""
-    found = list(erase(store, [Scope(graph.query.id, frozenset(calls))], NOW))
-    return found[0] if found else Erased()
+    erasures = list(erase(store, [Scope(graph.query.id, frozenset(calls))], NOW))
+    return erasures[0] if erasures else Erased()
 
 
 def _less(stored: Subgraph, call: str) -> tuple[Subgraph | None, frozenset[str]]:
     """Return what is to be left of a stored subgraph, and the ids of what an answer must not have been shown."""
-    whole = with_statements(stored)
-    left = without(whole, [call])
-    return left, ids_gone(whole, left)
+    subgraph = with_statements(stored)
+    reduced = without(subgraph, [call])
+    return reduced, ids_gone(subgraph, reduced)
 
 
 class ErasingContract(Contract):
@@ -105,10 +105,10 @@ class ErasingContract(Contract):
                 continue
             assert erased.counts["Evidence"] == len(graph.evidence) - len(less.evidence)
             assert erased.counts["TRIPLE"] == len(graph.triples) - len(less.triples)
-            left = expected(less, aggregation)
-            if not left.kept_evidence:
-                left = left.model_copy(update={"expires_at": NOW})
-            assert_same(store.read([graph.query.id]), [left])
+            reduced = expected(less, aggregation)
+            if not reduced.kept_evidence:
+                reduced = reduced.model_copy(update={"expires_at": NOW})
+            assert_same(store.read([graph.query.id]), [reduced])
         assert store.verify() == []
 
     def test_no_path_leads_to_what_was_erased(self, store: GraphStore, namespace: str) -> None:
@@ -116,21 +116,21 @@ class ErasingContract(Contract):
             make_subgraph(namespace=namespace, evidence=["Plain one.", "Secret two.", "Plain three.", "Other."])
         )
         store.save([graph], PLAIN)
-        (stored,) = store.read([graph.query.id])
-        answers = _answers(stored)
+        (subgraph,) = store.read([graph.query.id])
+        answers = _answers(subgraph)
         store.save_answers(answers)
-        _, ids = _less(stored, call)
-        gone = {answer.id for answer in answers if names_any(answer, ids)}
-        assert 0 < len(gone) < len(answers)
+        _, ids = _less(subgraph, call)
+        erased_ids = {answer.id for answer in answers if names_any(answer, ids)}
+        assert 0 < len(erased_ids) < len(answers)
         erased = _erase(store, graph, call)
-        assert erased.answer_ids == gone
-        assert {answer.id for answer in store.answers()} == {answer.id for answer in answers} - gone
+        assert erased.answer_ids == erased_ids
+        assert {answer.id for answer in store.answers()} == {answer.id for answer in answers} - erased_ids
         everything = "\n".join(records_of(store))
         for text in ("Secret two", call, *(id_ for id_ in ids if "-" not in id_)):
             assert text not in everything
         for answer in answers:
-            found = read_answer(store, answer.id)
-            assert (found is None) == (answer.id in gone)
+            answer_document = read_answer(store, answer.id)
+            assert (answer_document is None) == (answer.id in erased_ids)
         assert "Secret two" not in "".join(item.model_dump_json() for item in store.read([graph.query.id]))
         assert store.verify() == []
         assert scopes_of_call(store, call) == []
@@ -145,16 +145,16 @@ class ErasingContract(Contract):
         )
         merged = {edge.id: f"Secret sentence {edge.rank}." for edge in expected(graph, PLAIN).edges if edge.support > 1}
         store.save([graph], PLAIN.model_copy(update={"statements": merged}))
-        (stored,) = store.read([graph.query.id])
-        answers = _given(stored)
-        _, ids = _less(stored, call)
+        (subgraph,) = store.read([graph.query.id])
+        answers = _save_answers(subgraph)
+        _, ids = _less(subgraph, call)
         texts = {item.id: json.dumps([item.snapshot["lines"], *(line.ref for line in item.lines)]) for item in answers}
-        gone = {answer_id for answer_id, text in texts.items() if any(id_ in text for id_ in ids)}
-        assert 0 < len(gone) < len(answers)
+        erased_ids = {answer_id for answer_id, text in texts.items() if any(id_ in text for id_ in ids)}
+        assert 0 < len(erased_ids) < len(answers)
         _erase(store, graph, call)
-        assert store.save_answers(answers) == gone
-        assert {item.id for item in store.answers()} == {item.id for item in answers} - gone
-        assert store.save_answers(answers) == gone
+        assert store.save_answers(answers) == erased_ids
+        assert {item.id for item in store.answers()} == {item.id for item in answers} - erased_ids
+        assert store.save_answers(answers) == erased_ids
         everything = "\n".join(records_of(store))
         for text in (
             *(["Secret two"] if stage == "evidence" else ["Secret sentence"]),
@@ -168,20 +168,20 @@ class ErasingContract(Contract):
         for number in range(6):
             graph, call = _made_by_two(make_subgraph(number, namespace=namespace, evidence=texts))
             store.save([graph], PLAIN)
-            (stored,) = store.read([graph.query.id])
-            answers = _given(stored)
+            (subgraph,) = store.read([graph.query.id])
+            answers = _save_answers(subgraph)
             with ThreadPoolExecutor(4) as pool:
                 saved = [pool.submit(store.save_answers, answers[n::3]) for n in range(3)]
                 erased = pool.submit(_erase, store, graph, call)
-                gone = erased.result().answer_ids.union(*(done.result() for done in saved))
+                erased_ids = erased.result().answer_ids.union(*(done.result() for done in saved))
             assert "Secret two" not in "".join(records_of(store))
-            assert {item.id for item in store.answers(graph.query.id)} == {item.id for item in answers} - gone
+            assert {item.id for item in store.answers(graph.query.id)} == {item.id for item in answers} - erased_ids
         assert store.verify() == []
 
     def test_an_answer_to_the_same_content_that_was_made_anew_is_kept(self, store: GraphStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace)
         store.save([graph], PLAIN)
-        answers = _given(store.read([graph.query.id])[0])
+        answers = _save_answers(store.read([graph.query.id])[0])
         store.save([graph.model_copy(update={"created_at": NOW})], PLAIN, replace=True)
         assert store.save_answers(answers) == frozenset()
         assert {item.id for item in store.answers()} == {item.id for item in answers}
@@ -192,27 +192,27 @@ class ErasingContract(Contract):
         store.save_answers(_answers(store.read([graph.query.id])[0]))
         before = records_of(store)
         for calls in ((call,), ()):
-            (seen,) = preview(store, [Scope(graph.query.id, frozenset(calls))])
-            assert seen.counts["Evidence"] > 0
-            assert seen.answer_ids
+            (dry_run,) = preview(store, [Scope(graph.query.id, frozenset(calls))])
+            assert dry_run.counts["Evidence"] > 0
+            assert dry_run.answer_ids
             assert records_of(store) == before
-        whole = _erase(store, graph)
-        assert total([whole]) == total([seen])
+        erasure = _erase(store, graph)
+        assert total([erasure]) == total([dry_run])
         assert list(store.records()) == []
         assert _nothing(_erase(store, graph))
 
     def test_what_somebody_else_wrote_meanwhile_is_not_overwritten(self, store: GraphStore, namespace: str) -> None:
         graph, call = _made_by_two(make_subgraph(namespace=namespace))
         store.save([graph], PLAIN)
-        (stored,) = store.read([graph.query.id])
-        left, gone = _less(stored, call)
-        assert left is not None
+        (subgraph,) = store.read([graph.query.id])
+        reduced, removed_ids = _less(subgraph, call)
+        assert reduced is not None
         store.save([graph.model_copy(update={"settings_hash": "another"})], PLAIN, replace=True)
         before = records_of(store)
-        assert store.erase((), [Reduction(stored, left, gone)]).stale == {stored.source_id}
+        assert store.erase((), [Reduction(subgraph, reduced, removed_ids)]).stale == {subgraph.source_id}
         assert records_of(store) == before
         store.erase([graph.query.id])
-        assert store.erase((), [Reduction(stored, left, gone)]).stale == {stored.source_id}
+        assert store.erase((), [Reduction(subgraph, reduced, removed_ids)]).stale == {subgraph.source_id}
         assert list(store.records()) == []
 
     def test_two_erasures_at_once_both_come_true(self, store: GraphStore, namespace: str) -> None:
@@ -226,9 +226,9 @@ class ErasingContract(Contract):
         store.save([graph], PLAIN)
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda id_: _erase(store, graph, id_), (call, third.id)))
-        (left,) = store.read([graph.query.id])
-        assert {call, third.id}.isdisjoint(item.id for item in left.calls)
-        assert {call, third.id}.isdisjoint(id_ for item in left.evidence for id_ in item.call_ids)
+        (subgraph,) = store.read([graph.query.id])
+        assert {call, third.id}.isdisjoint(item.id for item in subgraph.calls)
+        assert {call, third.id}.isdisjoint(id_ for item in subgraph.evidence for id_ in item.call_ids)
         assert store.verify() == []
 
     def test_sentences_go_with_the_call_that_merged_them(self, store: GraphStore, namespace: str) -> None:
@@ -247,10 +247,10 @@ class ErasingContract(Contract):
         edges = expected(graph, PLAIN).edges
         merged = {edge.id: f"a sentence of the teacher's ({edge.rank})" for edge in edges}
         store.save([graph], PLAIN.model_copy(update={"statements": merged}))
-        _, gone = _less(store.read([graph.query.id])[0], call)
+        _, removed_ids = _less(store.read([graph.query.id])[0], call)
         _erase(store, graph, call)
         for edge in store.read([graph.query.id])[0].edges:
-            assert (edge.statement == merged.get(edge.id)) == (edge.id not in gone)
+            assert (edge.statement == merged.get(edge.id)) == (edge.id not in removed_ids)
 
     def test_a_filter_finds_its_sources(self, store: GraphStore, namespace: str) -> None:
         graphs = [_made_by_two(make_subgraph(n, namespace=namespace))[0] for n in range(5)]
@@ -263,16 +263,16 @@ class ErasingContract(Contract):
         store.save([graphs[0], odd, *graphs[2:], make_subgraph("plain", namespace=namespace)], PLAIN)
         ids = sorted(graph.query.id for graph in graphs)
 
-        def found(*conditions: str) -> list[Scope]:
+        def scopes(*conditions: str) -> list[Scope]:
             return list(scopes_where(store, filter_of(conditions)))
 
-        assert found("domain=technical") == [Scope(odd.query.id)]
-        assert found("created-before=2026-01-01") == [Scope(odd.query.id)]
-        assert found("input_id=line-3") == [Scope(graphs[3].query.id)]
-        assert found("input_id=line-3", "domain=technical") == found("domain=nothing' OR 1=1 //") == []
+        assert scopes("domain=technical") == [Scope(odd.query.id)]
+        assert scopes("created-before=2026-01-01") == [Scope(odd.query.id)]
+        assert scopes("input_id=line-3") == [Scope(graphs[3].query.id)]
+        assert scopes("input_id=line-3", "domain=technical") == scopes("domain=nothing' OR 1=1 //") == []
         calls = {graph.query.id: frozenset(c.id for c in graph.calls if c.model == "teacher/another") for graph in graphs}
-        assert found("model=teacher/another") == [Scope(id_, calls[id_]) for id_ in ids]
-        assert found("model=teacher/another", "input_id=line-2") == [Scope(graphs[2].query.id, calls[graphs[2].query.id])]
+        assert scopes("model=teacher/another") == [Scope(id_, calls[id_]) for id_ in ids]
+        assert scopes("model=teacher/another", "input_id=line-2") == [Scope(graphs[2].query.id, calls[graphs[2].query.id])]
         call = graphs[4].calls[0]
         assert scopes_of_call(store, call.id[:30]) == [Scope(graphs[4].query.id, frozenset((call.id,)))]
 

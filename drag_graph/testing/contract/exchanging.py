@@ -43,11 +43,11 @@ def fill(store: GraphStore, count: int = 12) -> list[Subgraph]:
     """Fill a store with subgraphs whose edges are made in several ways; the first has a teacher's sentence."""
     store.embedder(EMBEDDER)
     first = as_distilled(make_subgraph("first", namespace=store.namespace, embedding=VECTOR))
-    rest = [as_distilled(graph) for graph in random_subgraphs(count, namespace=store.namespace, seed=7)]
+    random_graphs = [as_distilled(graph) for graph in random_subgraphs(count, namespace=store.namespace, seed=7)]
     store.save([first], merged(first))
     for number, way in enumerate(WAYS):
-        store.save(rest[number :: len(WAYS)], way)
-    return [first, *rest]
+        store.save(random_graphs[number :: len(WAYS)], way)
+    return [first, *random_graphs]
 
 
 def in_memory(namespace: str) -> DictStore:
@@ -69,12 +69,12 @@ class ExchangeContract(Contract):
             assert list(source_ids(store)) == sorted(ids)
 
     def test_how_edges_were_made_is_known_of_each_query(self, store: GraphStore, namespace: str) -> None:
-        made = {}
+        graphs_by_id = {}
         for number, way in enumerate(WAYS):
             graph = as_distilled(make_subgraph(number, namespace=namespace))
             store.save([graph], way)
-            made[graph.query.id] = way
-        assert {graph.query.id: graph.aggregation for graph in store.read([*made, "nobody"])} == made
+            graphs_by_id[graph.query.id] = way
+        assert {graph.query.id: graph.aggregation for graph in store.read([*graphs_by_id, "nobody"])} == graphs_by_id
 
     def test_an_export_is_imported_elsewhere_and_exports_the_same(self, store: GraphStore) -> None:
         graphs = fill(store)
@@ -130,10 +130,10 @@ class ExchangeContract(Contract):
         graphs = [as_distilled(make_subgraph(number, namespace=namespace)) for number in range(3)]
         assert store.save(graphs[:1], WAYS[0], replace="never") == ["created"]
         records = records_of(store)
-        others = [graph.model_copy(update={"settings_hash": "another", "blind": not graph.blind}) for graph in graphs]
-        assert store.save(others[:1], WAYS[1], replace="never") == ["unchanged"]
+        changed_graphs = [graph.model_copy(update={"settings_hash": "another", "blind": not graph.blind}) for graph in graphs]
+        assert store.save(changed_graphs[:1], WAYS[1], replace="never") == ["unchanged"]
         assert records_of(store) == records
-        assert store.save(others, WAYS[0], replace="never") == ["unchanged", "created", "created"]
+        assert store.save(changed_graphs, WAYS[0], replace="never") == ["unchanged", "created", "created"]
         assert [graph.settings_hash == "another" for graph in store.read([item.query.id for item in graphs])] == [
             False,
             True,
@@ -148,9 +148,9 @@ class ExchangeContract(Contract):
             edge = other.read([graph.query.id])[0].edges[0]
         document = json.loads(line)
         document["aggregation"]["statements"] = {edge.id: f"{edge.statement} "}
-        told = [head, json.dumps(document).encode(), end]
-        assert load(store, told).counts["new"] == 1
-        assert load(store, told).counts["unchanged"] == 1
+        lines_of_file = [head, json.dumps(document).encode(), end]
+        assert load(store, lines_of_file).counts["new"] == 1
+        assert load(store, lines_of_file).counts["unchanged"] == 1
         assert lines(store) == [head, line, end]
 
     def test_ids_are_those_of_the_namespace_that_is_imported_into(self, open_store: OpenStore, namespace: str) -> None:

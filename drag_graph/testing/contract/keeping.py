@@ -37,7 +37,7 @@ def _migrate(store: GraphStore) -> None:
     store.migrate()
 
 
-def _read(store: GraphStore) -> None:
+def _read_everything(store: GraphStore) -> None:
     store.read([make_subgraph(namespace=store.namespace).query.id])
 
 
@@ -56,16 +56,16 @@ class StoreContract(Contract):
         assert store.migrations() == migrations
 
     def test_a_store_that_was_never_migrated_says_so(self, unmigrated: GraphStore) -> None:
-        known = unmigrated.migrations()
-        assert known
-        assert not any(item.applied_at for item in known)
-        for use in (_read, _save):
+        migrations = unmigrated.migrations()
+        assert migrations
+        assert not any(item.applied_at for item in migrations)
+        for use in (_read_everything, _save):
             with pytest.raises(StoreUnfit, match=r"migrat|holds nothing of drag-graph yet"):
                 use(unmigrated)
-        assert [item.version for item in unmigrated.migrate()] == [item.version for item in known]
+        assert [item.version for item in unmigrated.migrate()] == [item.version for item in migrations]
         assert unmigrated.migrate() == []
         _save(unmigrated)
-        _read(unmigrated)
+        _read_everything(unmigrated)
 
     @pytest.mark.parametrize("flaw", HISTORY_FLAWS)
     def test_a_store_of_another_schema_is_refused_and_left_alone(
@@ -75,7 +75,7 @@ class StoreContract(Contract):
         with open_store(namespace) as store:
             store.save([graph], PLAIN)
         with tamper(flaw, namespace):
-            for use in (_migrations, _migrate, _read, _save):
+            for use in (_migrations, _migrate, _read_everything, _save):
                 with pytest.raises(StoreUnfit), open_store(namespace) as store:
                     use(store)
         with open_store(namespace) as store:
@@ -158,10 +158,10 @@ class StoreContract(Contract):
         angles = (0, 10, 35, 60, 90, 120, 180)
         graphs = [make_subgraph(angle, namespace=namespace, embedding=_direction(angle)) for angle in angles]
         store.save([*reversed(graphs), make_subgraph("without", namespace=namespace)], PLAIN)
-        found = nearest_queries(store, _direction(0), 100)
-        assert [id_ for id_, _ in found] == [graph.query.id for graph in graphs]
-        assert [cosine for _, cosine in found] == pytest.approx([math.cos(math.radians(angle)) for angle in angles], abs=NEAR)
-        assert_same(nearest_queries(store, _direction(0), 3), found[:3], NEAR)
+        pairs = nearest_queries(store, _direction(0), 100)
+        assert [id_ for id_, _ in pairs] == [graph.query.id for graph in graphs]
+        assert [cosine for _, cosine in pairs] == pytest.approx([math.cos(math.radians(angle)) for angle in angles], abs=NEAR)
+        assert_same(nearest_queries(store, _direction(0), 3), pairs[:3], NEAR)
         assert [id_ for id_, _ in nearest_queries(store, _direction(58), 2)] == [graphs[3].query.id, graphs[2].query.id]
         store.erase([graphs[0].query.id])
         assert nearest_queries(store, _direction(0), 1)[0][0] == graphs[1].query.id
@@ -211,8 +211,8 @@ class StoreContract(Contract):
             store.embedder(("of-tests", DIMENSION))
             graphs = [make_subgraph(n, namespace=namespace, embedding=_direction(n)) for n in (50, 60, 70)]
             store.save(graphs, PLAIN)
-            found = [id_ for id_, _ in nearest_queries(store, _direction(0), 3)]
-            assert found == [graph.query.id for graph in graphs]
+            nearest_ids = [id_ for id_, _ in nearest_queries(store, _direction(0), 3)]
+            assert nearest_ids == [graph.query.id for graph in graphs]
 
     def test_a_healthy_store_has_nothing_to_report(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(10, namespace=namespace, seed=8)
@@ -237,12 +237,12 @@ class StoreContract(Contract):
             "dangling_answer": [answer.id],
         }
         with open_store(namespace) as store:
-            found = problems(store)
-            ids = {problem.id for problem in found if problem.check == FLAWS[flaw]}
+            reported = problems(store)
+            ids = {problem.id for problem in reported if problem.check == FLAWS[flaw]}
             # Where evidence without a call cannot be read at all, its source is named.
-            unreadable = {problem.id for problem in found if problem.check == "unreadable"}
+            unreadable = {problem.id for problem in reported if problem.check == "unreadable"}
             assert ids == set(broken.get(flaw, triples)) or (flaw, unreadable) == ("provenance_gone", {graph.query.id})
-            assert all("drag-graph" in problem.message for problem in found if problem.check != "orphan")
+            assert all("drag-graph" in problem.message for problem in reported if problem.check != "orphan")
 
     def test_equal_content_gives_equal_records_however_it_was_written(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(6, namespace=namespace, seed=9)
@@ -268,12 +268,12 @@ class StoreContract(Contract):
 
     def test_records_have_the_properties_of_the_design(self, store: GraphStore) -> None:
         _fill(store)
-        found = {record.get("label") or record["type"]: record for record in store.records()}
-        assert set(found) == {*NODES, *EDGES, *LINKS}
+        records_by_label = {record.get("label") or record["type"]: record for record in store.records()}
+        assert set(records_by_label) == {*NODES, *EDGES, *LINKS}
         for name, properties in (NODES | EDGES).items():
-            assert set(properties.split()) <= found[name]["properties"].keys(), name
-            assert found[name]["properties"]["namespace"] == store.namespace
-            assert found[name]["properties"]["id"] == found[name]["id"]
+            assert set(properties.split()) <= records_by_label[name]["properties"].keys(), name
+            assert records_by_label[name]["properties"]["namespace"] == store.namespace
+            assert records_by_label[name]["properties"]["id"] == records_by_label[name]["id"]
 
     def test_empty_input_is_no_error(self, store: GraphStore, namespace: str) -> None:
         for _ in range(2):
@@ -295,19 +295,19 @@ class StoreContract(Contract):
 def _fill(store: GraphStore) -> None:
     graphs = random_subgraphs(4, namespace=store.namespace, seed=10)
     store.save([*graphs, make_subgraph("answered", namespace=store.namespace)], PLAIN)
-    (stored,) = store.read([make_subgraph("answered", namespace=store.namespace).query.id])
-    edge = stored.edges[0]
+    (subgraph,) = store.read([make_subgraph("answered", namespace=store.namespace).query.id])
+    edge = subgraph.edges[0]
     refs: list[tuple[LineKind, str]] = [("evidence", edge.evidence_ids[0]), ("edge", edge.id)]
-    store.save_answers([make_answer(1, [stored], namespace=store.namespace, refs=refs)])
+    store.save_answers([make_answer(1, [subgraph], namespace=store.namespace, refs=refs)])
 
 
 def _by_id(store: GraphStore) -> dict[str, Any]:
     """Return the records by what identifies them, without vectors and nulls; everything must be JSON."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for record in store.records():
         assert json.loads(json.dumps(record, allow_nan=False)) == record
         key = f"{record.get('label') or record.get('type')} {record['id']}"
-        assert key not in found, f"{key} comes twice"
+        assert key not in results, f"{key} comes twice"
         properties = {name: value for name, value in record["properties"].items() if value is not None and name != "embedding"}
-        found[key] = {**record, "properties": properties}
-    return found
+        results[key] = {**record, "properties": properties}
+    return results

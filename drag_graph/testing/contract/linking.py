@@ -98,20 +98,20 @@ def _fill(store: GraphStore, *, but: int = 0) -> None:
 
 def _state(store: GraphStore) -> dict[str, Any]:
     """Return what was linked, by name instead of by id, so that namespaces can be compared."""
-    known = {item.id: item for item in store.concepts.read()}
+    concepts_by_id = {item.id: item for item in store.concepts.read()}
     members: dict[str, set[str]] = {}
-    for item in known.values():
-        members.setdefault(known[item.cluster].id, set()).add(item.name)
+    for item in concepts_by_id.values():
+        members.setdefault(concepts_by_id[item.cluster].id, set()).add(item.name)
     return {
-        "concepts": {item.name: (item.key, item.entities, sorted(members[item.cluster])) for item in known.values()},
-        "merges": sorted(_shown(merge) for merge in store.concepts.same_as()),
+        "concepts": {item.name: (item.key, item.entities, sorted(members[item.cluster])) for item in concepts_by_id.values()},
+        "merges": sorted(_fields_of(merge) for merge in store.concepts.same_as()),
         "links": store.counts()["REFERS_TO"],
-        "vectors": sum(item.vector is not None for item in store.concepts.read(list(known))),
+        "vectors": sum(item.vector is not None for item in store.concepts.read(list(concepts_by_id))),
         "waiting": store.concepts.waiting(9),
     }
 
 
-def _whole(namespace: str, *, but: int = 0) -> dict[str, Any]:
+def _expected_state(namespace: str, *, but: int = 0) -> dict[str, Any]:
     """Return the state of a store in memory that was filled and linked at once."""
     with DictStore(namespace=namespace) as store:
         store.migrate()
@@ -120,13 +120,13 @@ def _whole(namespace: str, *, but: int = 0) -> dict[str, Any]:
         return _state(store)
 
 
-def _shown(item: SameAs) -> tuple[Any, ...]:
+def _fields_of(item: SameAs) -> tuple[Any, ...]:
     return (*sorted((item.left_name, item.right_name)), item.method, round(item.score, 3), item.undone_at)
 
 
 def _merge_of(store: GraphStore, text: str) -> SameAs:
-    (found,) = store.concepts.same_as(text=text)
-    return found
+    (judgement,) = store.concepts.same_as(text=text)
+    return judgement
 
 
 def _alone(store: GraphStore, text: str) -> bool:
@@ -160,8 +160,8 @@ class ConceptContract(Contract):
         ], "hot is not cold however near, and a family name alone is nobody outside its query"
         assert report.merged == {"alias": 1, "name": 1, "embedding": 1}
         assert store.counts()["SAME_AS"] == len(report.merged)
-        known = {item.id: item for item in store.concepts.read()}
-        clusters = {item.name: known[item.cluster].name for item in known.values()}
+        concepts_by_id = {item.id: item for item in store.concepts.read()}
+        clusters = {item.name: concepts_by_id[item.cluster].name for item in concepts_by_id.values()}
         assert clusters["Hearts"] == clusters["heart"] == "heart"
         assert clusters["cardiac infarction"] == "heart attack", "the one with more entities stands for both"
         assert clusters["hot water"] == "hot water"
@@ -174,7 +174,7 @@ class ConceptContract(Contract):
         assert records_of(store) == before
 
     def test_interrupted_again_and_again_it_comes_to_the_same(self, store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        whole = _whole(store.namespace)
+        expected_state = _expected_state(store.namespace)
         monkeypatch.setattr(linking, "SOURCES_AT_ONCE", 2)
         monkeypatch.setattr(linking, "LINKS_AT_ONCE", 4)
         monkeypatch.setattr(linking, "TEXTS_AT_ONCE", 5)
@@ -188,14 +188,14 @@ class ConceptContract(Contract):
             except _Interrupted:
                 continue
         assert run < RUNS - 1, "every run must come further than the one before"
-        assert _state(store) == whole
+        assert _state(store) == expected_state
         assert store.verify() == []
 
     def test_linked_query_by_query_it_comes_to_the_same(self, store: GraphStore) -> None:
         for number in (4, 2, 0, 3, 1):
             store.save([_graphs(store.namespace)[number]], PLAIN)
             _linker(store).run()
-        assert _state(store) == _whole(store.namespace)
+        assert _state(store) == _expected_state(store.namespace)
 
     def test_what_is_undone_stays_undone_until_it_is_redone(self, store: GraphStore) -> None:
         _fill(store)
@@ -218,8 +218,8 @@ class ConceptContract(Contract):
     def test_an_erased_query_leaves_nothing_that_never_having_it_would_not(self, store: GraphStore) -> None:
         _fill(store)
         _linker(store).run()
-        for gone, graph in enumerate(_graphs(store.namespace), 1):
-            never = _whole(store.namespace, but=gone)
+        for number, graph in enumerate(_graphs(store.namespace), 1):
+            never = _expected_state(store.namespace, but=number)
             store.erase([graph.query.id])
             assert store.verify() == []
             assert {item.name: item.entities for item in store.concepts.read()} == {
@@ -230,7 +230,7 @@ class ConceptContract(Contract):
             assert _state(store) == never
             store.save([graph], PLAIN)
             _linker(store).run()
-        assert _state(store) == _whole(store.namespace)
+        assert _state(store) == _expected_state(store.namespace)
 
     def test_when_all_is_erased_no_concept_is_left(self, store: GraphStore) -> None:
         _fill(store)
@@ -253,25 +253,25 @@ class ConceptContract(Contract):
 
     @pytest.mark.parametrize("what", ["the source", "what was said of it", "another source"])
     def test_erasing_takes_along_what_a_replaced_edition_left(self, store: GraphStore, what: str) -> None:
-        one, other, kept = (
+        one, other, third = (
             _graph(store.namespace, n, [name, "heart"]) for n, name in enumerate(("secret clinic", "zebra", "DNA"))
         )
-        store.save([one, other, kept], PLAIN)
+        store.save([one, other, third], PLAIN)
         _linker(store).run()
         store.save([one], PLAIN, replace=True)
         if what == "what was said of it":
-            (stored,) = store.read([one.source_id])
-            without = stored.model_copy(update={"entities": (), "triples": (), "edges": ()})
-            erased = store.erase((), [Reduction(stored, without)])
+            (subgraph,) = store.read([one.source_id])
+            without = subgraph.model_copy(update={"entities": (), "triples": (), "edges": ()})
+            erased = store.erase((), [Reduction(subgraph, without)])
         else:
             erased = store.erase([(one if what == "the source" else other).source_id])
         assert erased.counts["Concept"] == (2 if what == "another source" else 1)
         assert "secret clinic" not in {item.name for item in store.concepts.read()}, "`link` makes it again where it is stored"
         assert store.verify() == []
         _linker(store).run()
-        left = {"another source": {"secret clinic"}, "what was said of it": {"zebra"}, "the source": {"zebra"}}[what]
+        waiting_names = {"another source": {"secret clinic"}, "what was said of it": {"zebra"}, "the source": {"zebra"}}[what]
         assert {name: number for name, (_, number, _) in _state(store)["concepts"].items()} == {
-            **dict.fromkeys(left | {"DNA"}, 1),
+            **dict.fromkeys(waiting_names | {"DNA"}, 1),
             "heart": 2,
         }
         assert store.verify() == []
@@ -281,14 +281,14 @@ class ConceptContract(Contract):
         linker = _linker(store)
         linker.run()
         linker.undo(_merge_of(store, "infarction"))
-        gone = _graph(store.namespace, 6, ["secret clinic", "cells"])
-        store.save([gone], PLAIN)
+        erased_graph = _graph(store.namespace, 6, ["secret clinic", "cells"])
+        store.save([erased_graph], PLAIN)
         linker.run()
-        whole = _state(store)["concepts"].keys() - {"secret clinic", "cells"}
+        expected_names = _state(store)["concepts"].keys() - {"secret clinic", "cells"}
         store.save([_graphs(store.namespace)[1]], PLAIN, replace=True)
-        store.erase([gone.source_id])
+        store.erase([erased_graph.source_id])
         linker.run()
-        assert _state(store)["concepts"].keys() == whole
+        assert _state(store)["concepts"].keys() == expected_names
         assert _merge_of(store, "infarction").undone_at == NOW
         assert _alone(store, "infarction")
         assert store.verify() == []
@@ -306,7 +306,9 @@ class ConceptContract(Contract):
         graphs = [_graph(store.namespace, number, [name, "heart"], {name: ["CTX"]}) for number, name in enumerate(names)]
         store.save([graphs[1], _graph(store.namespace, 7, ["CTX", "zebra"])], PLAIN)
         _linker(store).run()
-        assert [_shown(item)[:3] for item in store.concepts.same_as(text="ctx")] == [("CTX", "computed tomography", "alias")]
+        assert [_fields_of(item)[:3] for item in store.concepts.same_as(text="ctx")] == [
+            ("CTX", "computed tomography", "alias")
+        ]
         store.save([graphs[0], graphs[2]], PLAIN)
         assert _linker(store).run().withdrawn == 1
         assert store.concepts.same_as(text="ctx") == []
@@ -322,7 +324,7 @@ class ConceptContract(Contract):
             vectors = Angles().embed(["heart attack", "zebra"])
             rows = np.vstack([vectors, np.zeros((1, WIDTH), np.float32)])
             near = store.concepts.nearest_concepts(rows, 3, floor=0.5)
-            assert [[names[id_] for id_, _ in found] for found in near] == [
+            assert [[names[id_] for id_, _ in pairs] for pairs in near] == [
                 ["heart attack", "cardiac infarction", "hot water"],
                 ["zebra"],
                 [],
@@ -354,17 +356,17 @@ class ConceptContract(Contract):
         _fill(store)
         _linker(store).run()
         before = records_of(store)
-        gone = Concept(concept_id(store.namespace, "gone"), "gone", "gone", vector=Angles().embed(["gone"])[0].tolist())
+        orphan = Concept(concept_id(store.namespace, "gone"), "gone", "gone", vector=Angles().embed(["gone"])[0].tolist())
         there = next(iter(store.concepts.read())).id
-        left, right = sorted((gone.id, there))
+        first_id, right = sorted((orphan.id, there))
         changes = (
-            Changes(concepts=[gone], links=[("no such entity", gone.id)]),
-            Changes(made=[SameAs("0" * 32, left, right, "name", 1.0, NOW)]),
-            Changes(named=[gone], clusters=[(gone, gone.id)], recounted=[gone.id]),
-            Changes(evidence={gone.id: gone.vector or ()}, sources=[gone.id]),
+            Changes(concepts=[orphan], links=[("no such entity", orphan.id)]),
+            Changes(made=[SameAs("0" * 32, first_id, right, "name", 1.0, NOW)]),
+            Changes(named=[orphan], clusters=[(orphan, orphan.id)], recounted=[orphan.id]),
+            Changes(evidence={orphan.id: orphan.vector or ()}, sources=[orphan.id]),
         )
         assert [store.concepts.write(one) for one in changes] == [Written()] * len(changes)
-        assert store.concepts.read([gone.id]) == []
+        assert store.concepts.read([orphan.id]) == []
         assert records_of(store) == before
         assert store.concepts.waiting(9) == Waiting()
 

@@ -23,14 +23,14 @@ from drag_graph.testing.contract.linking import (
     PLAIN,
     Angles,
     _alone,
+    _expected_state,
+    _fields_of,
     _fill,
     _graph,
     _graphs,
     _linker,
     _merge_of,
-    _shown,
     _state,
-    _whole,
 )
 from drag_graph.testing.dict_store import DictStore
 
@@ -66,8 +66,8 @@ class _Deaf:
 
     def write(self, changes: Changes) -> Written:
         self.asked += bool(changes.clusters)
-        written: Written = self._store.write(replace(changes, clusters=()))
-        return written
+        outcome: Written = self._store.write(replace(changes, clusters=()))
+        return outcome
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -78,7 +78,7 @@ def _by_two(namespace: str, number: int, names: Sequence[str], also: Sequence[st
     graph = _graph(namespace, number, names, {names[0]: also})
     call_id = content_id(namespace, "call", graph.query.id, "the second")
     call = graph.calls[0].model_copy(update={"id": call_id, "stage": "evidence"})
-    said = graph.evidence[0].model_copy(
+    evidence = graph.evidence[0].model_copy(
         update={
             "id": content_id(namespace, "evidence", graph.query.id, "second"),
             "text": f"{names[0]}, also called {' or '.join(also)}.",
@@ -88,12 +88,12 @@ def _by_two(namespace: str, number: int, names: Sequence[str], also: Sequence[st
         }
     )
     triple = graph.triples[0].model_copy(
-        update={"id": content_id(namespace, "triple", said.id), "evidence_id": said.id, "rank": 7}
+        update={"id": content_id(namespace, "triple", evidence.id), "evidence_id": evidence.id, "rank": 7}
     )
     return graph.model_copy(
         update={
             "calls": tuple(sorted((*graph.calls, call), key=lambda item: item.id)),
-            "evidence": (*graph.evidence, said),
+            "evidence": (*graph.evidence, evidence),
             "triples": (*graph.triples, triple),
         }
     ), call_id
@@ -129,8 +129,8 @@ class BesideContract(Contract):
     def test_what_is_of_another_revision_by_now_stays_as_it_is(self, store: GraphStore) -> None:
         _fill(store)
         _linker(store).run()
-        known = {item.name: item for item in store.concepts.read([item.id for item in store.concepts.read()])}
-        heart, zebra = known["heart"], known["zebra"].id
+        concepts_by_name = {item.name: item for item in store.concepts.read([item.id for item in store.concepts.read()])}
+        heart, zebra = concepts_by_name["heart"], concepts_by_name["zebra"].id
         store.erase([_graphs(store.namespace)[2].query.id])
         (now,) = store.concepts.read([heart.id])
         assert (now.revision > heart.revision, now.cluster) == (True, "")
@@ -140,16 +140,16 @@ class BesideContract(Contract):
         assert store.concepts.read([heart.id])[0].cluster == zebra
         store.concepts.write(Changes(recounted=[heart.id]))
         _linker(store).run()
-        assert _state(store) == _whole(store.namespace, but=3)
+        assert _state(store) == _expected_state(store.namespace, but=3)
 
     def test_a_source_is_linked_when_all_of_it_is(self, store: GraphStore) -> None:
         _fill(store)
-        seen: list[str] = []
+        events: list[str] = []
         while sources := store.concepts.waiting(2).sources:
             store.concepts.write(Changes(sources=[source.id for source in sources]))
             assert store.concepts.waiting(2).sources == sources, "nothing of it is"
             for source in sources:
-                seen.append(source.id)
+                events.append(source.id)
                 concept = Concept(concept_id(store.namespace, source.id), source.id, source.entities[0][1])
                 links = [(entity, concept.id) for entity, _ in source.entities]
                 changes = Changes(concepts=[concept], links=links)
@@ -158,7 +158,7 @@ class BesideContract(Contract):
                 vector = Angles().embed(["any"])[0].tolist()
                 store.concepts.write(Changes(evidence=dict.fromkeys([id_ for id_, _ in source.evidence], vector)))
                 store.concepts.write(Changes(sources=[source.id]))
-        assert sorted(seen) == sorted(graph.query.id for graph in _graphs(store.namespace))
+        assert sorted(events) == sorted(graph.query.id for graph in _graphs(store.namespace))
         store.save([_graphs(store.namespace)[0].model_copy(update={"settings_hash": "other"})], PLAIN)
         assert [source.id for source in store.concepts.waiting(9).sources] == [_graphs(store.namespace)[0].query.id]
 
@@ -169,13 +169,13 @@ class BesideContract(Contract):
         monkeypatch.setattr(linking, "JUDGED_AT_ONCE", 4)
         graphs = _graphs(store.namespace)
         _fill(store)
-        gone = 1 + STEPS.index(step) // 2 % 2
-        beside = _Meanwhile(store.concepts, step, lambda: store.erase([graphs[gone - 1].query.id]))
+        position = 1 + STEPS.index(step) // 2 % 2
+        beside = _Meanwhile(store.concepts, step, lambda: store.erase([graphs[position - 1].query.id]))
         report = _linker(store, beside).run()
         assert beside.acted
         assert report.left_open == 0
         assert store.verify() == []
-        assert _state(store) == _whole(store.namespace, but=gone), f"query {gone} erased before {step}"
+        assert _state(store) == _expected_state(store.namespace, but=position), f"query {position} erased before {step}"
 
     @pytest.mark.parametrize("step", STEPS[3:])
     def test_a_name_that_is_erased_under_its_hands_joins_nothing(self, store: GraphStore, step: str) -> None:
@@ -197,14 +197,14 @@ class BesideContract(Contract):
         assert (report.left_open, deaf.asked) == (CONCEPTS, linking.PASSES)
         assert report.to_dict()["left_open"] == CONCEPTS
         assert _linker(store).run().left_open == 0
-        assert _state(store) == _whole(store.namespace)
+        assert _state(store) == _expected_state(store.namespace)
 
     def test_entities_are_counted_as_they_are_linked(self, store: GraphStore) -> None:
         _fill(store)
-        gone = _graphs(store.namespace)[0]
-        beside = _Meanwhile(store.concepts, "write 1", lambda: store.erase([gone.query.id]))
+        erased_graph = _graphs(store.namespace)[0]
+        beside = _Meanwhile(store.concepts, "write 1", lambda: store.erase([erased_graph.query.id]))
         report = _linker(store, beside).run()
-        assert report.entities == store.counts()["REFERS_TO"] == ENTITIES - len(gone.entities)
+        assert report.entities == store.counts()["REFERS_TO"] == ENTITIES - len(erased_graph.entities)
         assert report.concepts == store.counts()["Concept"]
 
     def test_what_was_taken_back_outlives_a_refresh(self, store: GraphStore) -> None:
@@ -245,13 +245,13 @@ class BesideContract(Contract):
         assert "infarction" not in "\n".join(records_of(store))
         assert store.counts()["SAME_AS"] < number
         linker.run()
-        assert _state(store) == _whole(store.namespace, but=2)
+        assert _state(store) == _expected_state(store.namespace, but=2)
 
     def test_a_merge_by_a_name_that_only_an_erased_call_knew_goes_with_it(self, store: GraphStore) -> None:
         graph, call = _by_two(store.namespace, 1, ["deoxyribonucleic acid", "zebra"], ["DNA"])
         store.save([graph, _graph(store.namespace, 2, ["DNA", "heart"])], PLAIN)
         _linker(store).run()
-        assert [_shown(merge)[:3] for merge in store.concepts.same_as()] == [("DNA", "deoxyribonucleic acid", "alias")]
+        assert [_fields_of(merge)[:3] for merge in store.concepts.same_as()] == [("DNA", "deoxyribonucleic acid", "alias")]
         list(erase(store, [Scope(graph.query.id, frozenset((call,)))], NOW))
         assert not {item.cluster for item in store.concepts.read()} - {item.id for item in store.concepts.read()} - {""}, (
             "at once"
@@ -267,12 +267,12 @@ class BesideContract(Contract):
     def test_a_name_that_means_one_thing_again_joins_it(self, store: GraphStore, how: str) -> None:
         """Two things were called so, and so neither was; now only one is."""
         other, call = _by_two(store.namespace, 1, ["Connecticut", "zebra"], ["CTX"])
-        rest = [
+        remaining = [
             _graph(store.namespace, 2, ["computed tomography", "heart"], {"computed tomography": ["CTX"]}),
             _graph(store.namespace, 3, ["CTX", "horse"]),
             _graph(store.namespace, 4, ["Connecticut", "horse"]),
         ]
-        store.save([other, *rest], PLAIN)
+        store.save([other, *remaining], PLAIN)
         _linker(store).run()
         assert store.concepts.same_as() == []
         if how == "replace":
@@ -280,7 +280,7 @@ class BesideContract(Contract):
         else:
             list(erase(store, [Scope(other.query.id, frozenset((call,) if how == "call" else ()))], NOW))
         _linker(store).run()
-        assert [_shown(merge)[:3] for merge in store.concepts.same_as()] == [("CTX", "computed tomography", "alias")]
+        assert [_fields_of(merge)[:3] for merge in store.concepts.same_as()] == [("CTX", "computed tomography", "alias")]
 
     def test_no_concept_is_called_as_only_an_erased_entity_was_written(self, store: GraphStore) -> None:
         graphs = [_graph(store.namespace, number, [name, "heart"]) for number, name in enumerate(("ZEBRA", "ZEBRA", "Zebra"))]

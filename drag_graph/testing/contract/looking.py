@@ -38,20 +38,20 @@ class StatisticsContract(Contract):
             ("aspirin", "is", "a drug", 0.8, 2),
         ]
         store.save([make_subgraph(namespace=namespace, triples=triples), make_subgraph(2, namespace=namespace)], PLAIN)
-        found = statistics(store.linked_edges, store.counts()).to_dict()["contradictions"]
-        opposed = {(item["subject"], *item["predicates"], item["object"]) for item in found["examples"]}
+        document = statistics(store.linked_edges, store.counts()).to_dict()["contradictions"]
+        opposed = {(item["subject"], *item["predicates"], item["object"]) for item in document["examples"]}
         assert opposed == {("aspirin", "decreases", "increases", "bleeding"), ("aspirin", "is", "is not", "a sugar")}
-        assert found["number"] == len(opposed)
+        assert document["number"] == len(opposed)
         edges = {edge.id for edge in store.linked_edges()}
-        assert all(edges.issuperset(item["edge_ids"]) and item["edge_ids"] and item["why"] for item in found["examples"])
+        assert all(edges.issuperset(item["edge_ids"]) and item["edge_ids"] and item["why"] for item in document["examples"])
 
     def test_only_as_many_contradictions_are_shown_as_are_asked_for(self, store: GraphStore, namespace: str) -> None:
         opposed = [("aspirin", verb, f"thing {n}", 0.9, 0) for n in range(7) for verb in ("increases", "decreases")]
         store.save([make_subgraph(namespace=namespace, triples=opposed)], PLAIN)
-        found = statistics(store.linked_edges, store.counts(), 4).to_dict()["contradictions"]
-        assert found["number"] == len(opposed) / 2
+        document = statistics(store.linked_edges, store.counts(), 4).to_dict()["contradictions"]
+        assert document["number"] == len(opposed) / 2
         every = statistics(store.linked_edges, store.counts(), 100).to_dict()["contradictions"]["examples"]
-        assert found["examples"] == every[:4]
+        assert document["examples"] == every[:4]
 
     def test_what_hangs_together_is_found(self, store: GraphStore, namespace: str) -> None:
         ring = [(f"n{n}", "touches", f"n{(n + 1) % 4}", 0.9, 0) for n in range(4)]
@@ -63,8 +63,8 @@ class StatisticsContract(Contract):
             PLAIN,
         )
         edges = list(links(store.linked_edges()))
-        found = components(edges)
-        assert [len(group.members) for group in found] == [4, 2, 2]
-        assert [group.edges for group in found] == [4, 1, 1]
-        names = names_of(store.linked_edges(), found[0].members)
+        groups = components(edges)
+        assert [len(group.members) for group in groups] == [4, 2, 2]
+        assert [group.edges for group in groups] == [4, 1, 1]
+        names = names_of(store.linked_edges(), groups[0].members)
         assert sorted(names.values()) == ["n0", "n1", "n2", "n3"]

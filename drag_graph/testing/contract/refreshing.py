@@ -172,27 +172,27 @@ class RefreshContract(Contract):
 
     def test_a_reader_sees_the_old_or_the_new_and_never_none_or_a_mixture(self, store: GraphStore, namespace: str) -> None:
         editions = [_edition(number, namespace, size=3 + number % 2) for number in range(ROUNDS)]
-        whole = {graph.created_at: expected(graph, PLAIN) for graph in editions}
+        editions_by_time = {graph.created_at: expected(graph, PLAIN) for graph in editions}
         store.save(editions[:1], PLAIN)
         done = Event()
 
-        def read() -> int:
-            seen = 0
-            while not (done.is_set() and seen):
-                (stored,) = store.read([editions[0].query.id])
-                assert_same(stored, whole[stored.created_at])
-                seen += 1
-            return seen
+        def count_reads() -> int:
+            reads = 0
+            while not (done.is_set() and reads):
+                (subgraph,) = store.read([editions[0].query.id])
+                assert_same(subgraph, editions_by_time[subgraph.created_at])
+                reads += 1
+            return reads
 
         with ThreadPoolExecutor(READERS) as pool:
-            readers = [pool.submit(read) for _ in range(READERS)]
+            readers = [pool.submit(count_reads) for _ in range(READERS)]
             try:
                 for graph in editions[1:]:
                     assert store.save([graph], PLAIN, replace=True) == ["replaced"]
             finally:
                 done.set()
             assert min(reader.result() for reader in readers) > 0
-        assert_same(store.read([editions[0].query.id]), [whole[editions[-1].created_at]])
+        assert_same(store.read([editions[0].query.id]), [editions_by_time[editions[-1].created_at]])
 
     def test_overlapping_refreshes_leave_one_whole_edition(self, store: GraphStore, namespace: str) -> None:
         store.save([_edition(0, namespace, query=number) for number in range(3)], PLAIN)
@@ -205,8 +205,9 @@ class RefreshContract(Contract):
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(refresh, range(1, 5)))
         for number in range(3):
-            (stored,) = store.read([_edition(0, namespace, query=number).query.id])
+            (subgraph,) = store.read([_edition(0, namespace, query=number).query.id])
             assert_same(
-                stored, expected(_edition(len(stored.evidence), namespace, query=number, size=len(stored.evidence)), PLAIN)
+                subgraph,
+                expected(_edition(len(subgraph.evidence), namespace, query=number, size=len(subgraph.evidence)), PLAIN),
             )
         assert store.verify() == []

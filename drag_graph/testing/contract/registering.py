@@ -49,15 +49,15 @@ class RegistryContract(Contract):
         assert store.registry.sites() == [one]
         store.registry.write(SiteChanges(one.id, seen_at="2026-01-02T00:00:00+00:00", refused=2))
         store.registry.write(SiteChanges(one.id, seen_at="2026-01-03T00:00:00+00:00"))
-        (seen,) = store.registry.sites([one.id])
-        assert (seen.seen_at, seen.refused) == ("2026-01-03T00:00:00+00:00", 2)
+        (site_read,) = store.registry.sites([one.id])
+        assert (site_read.seen_at, site_read.refused) == ("2026-01-03T00:00:00+00:00", 2)
         assert store.registry.sites(["no such site"]) == []
 
     def test_summaries_are_compared_by_their_hashes(self, store: GraphStore) -> None:
-        old, kept = summary("a", "about ice"), summary("b", "about fire")
-        id_ = registered(store, "ward", [old, kept])
+        old, unchanged = summary("a", "about ice"), summary("b", "about fire")
+        id_ = registered(store, "ward", [old, unchanged])
         new = summary("a", "about snow")
-        assert store.registry.hashes(id_) == {"a": old.hash, "b": kept.hash}
+        assert store.registry.hashes(id_) == {"a": old.hash, "b": unchanged.hash}
         assert store.registry.write(SiteChanges(id_, summaries=[new]))
         assert store.registry.write(SiteChanges(id_, dropped=["b", "unknown"]))
         assert store.registry.hashes(id_) == {"a": new.hash}
@@ -68,10 +68,10 @@ class RegistryContract(Contract):
         one = registered(store, "one", [summary(f"s{n}", f"one {n}", n) for n in range(MANY)])
         two = registered(store, "two", [summary("near", "two near", 0.4), summary("far", "two far", 90)])
         assert store.registry.sites([one])[0].summaries == MANY
-        found = store.registry.nearest([1.0, 0.0], 3)
-        assert [(hit.site, hit.key) for hit in found] == [("one", "s0"), ("two", "near"), ("one", "s1")]
-        assert [hit.score for hit in found] == pytest.approx([math.cos(math.radians(n)) for n in (0, 0.4, 1)], abs=1e-5)
-        assert {hit.site_id for hit in found} == {one, two}
+        hits = store.registry.nearest([1.0, 0.0], 3)
+        assert [(hit.site, hit.key) for hit in hits] == [("one", "s0"), ("two", "near"), ("one", "s1")]
+        assert [hit.score for hit in hits] == pytest.approx([math.cos(math.radians(n)) for n in (0, 0.4, 1)], abs=1e-5)
+        assert {hit.site_id for hit in hits} == {one, two}
         assert [hit.key for hit in store.registry.nearest([1.0, 0.0], 2, without=one)] == ["near", "far"]
         assert [hit.key for hit in store.registry.nearest([1.0, 0.0], 2, without=two)] == ["s0", "s1"]
         assert store.registry.write(SiteChanges(two, summaries=[summary("near", "two moved", 80)]))
@@ -80,15 +80,15 @@ class RegistryContract(Contract):
         assert store.registry.nearest([1.0, 0.0], 0) == []
 
     def test_a_withdrawn_site_leaves_nothing(self, store: GraphStore) -> None:
-        gone = registered(store, "gone", [summary(f"s{n}", f"gone {n}") for n in range(MANY)])
+        erased_site = registered(store, "gone", [summary(f"s{n}", f"gone {n}") for n in range(MANY)])
         stays = registered(store, "stays", [summary("s", "stays", 10)])
-        assert store.erase([gone]).counts["Edge"] == 1
-        assert not store.erase([gone]).counts.get("Edge")
+        assert store.erase([erased_site]).counts["Edge"] == 1
+        assert not store.erase([erased_site]).counts.get("Edge")
         assert [hit.site for hit in store.registry.nearest([1.0, 0.0], 100)] == ["stays"]
         assert [one.id for one in store.registry.sites()] == [stays]
-        assert not store.registry.write(SiteChanges(gone, summaries=[summary("s", "back again")]))
+        assert not store.registry.write(SiteChanges(erased_site, summaries=[summary("s", "back again")]))
         assert [hit.site for hit in store.registry.nearest([1.0, 0.0], 100)] == ["stays"]
-        store.registry.write(SiteChanges(gone, seen_at="2026-01-02T00:00:00+00:00"))
+        store.registry.write(SiteChanges(erased_site, seen_at="2026-01-02T00:00:00+00:00"))
         assert len(store.registry.sites()) == 1
 
     def test_namespaces_have_separate_sites(self, open_store: OpenStore, namespace: str) -> None:

@@ -47,8 +47,8 @@ def _unmade_evidence(graph: Subgraph) -> Subgraph:
 
 def _repeated(part: str) -> Flaw:
     def flaw(graph: Subgraph) -> Subgraph:
-        first, second, *rest = getattr(graph, part)
-        return graph.model_copy(update={part: (first, second, *rest, second.model_copy(update={"id": first.id}))})
+        first, second, *more_parts = getattr(graph, part)
+        return graph.model_copy(update={part: (first, second, *more_parts, second.model_copy(update={"id": first.id}))})
 
     flaw.__name__ = f"repeated_{part}"
     return flaw
@@ -56,8 +56,8 @@ def _repeated(part: str) -> Flaw:
 
 def _of_another_query(part: str) -> Flaw:
     def flaw(graph: Subgraph) -> Subgraph:
-        first, *rest = getattr(graph, part)
-        return graph.model_copy(update={part: (first.model_copy(update={"source_id": "other"}), *rest)})
+        first, *more_parts = getattr(graph, part)
+        return graph.model_copy(update={part: (first.model_copy(update={"source_id": "other"}), *more_parts)})
 
     flaw.__name__ = f"{part}_of_another_query"
     return flaw
@@ -108,13 +108,13 @@ class SavingContract(Contract):
             update={name: tuple(chance.sample(getattr(graph, name), len(getattr(graph, name)))) for name in fields}
         )
         store.save([shuffled], PLAIN)
-        (stored,) = store.read([graph.query.id])
-        assert_same(stored, expected(graph, PLAIN))
-        assert [item.position for item in stored.evidence] == [0, 1, 2, 3]
-        assert [item.name for item in stored.entities] == sorted(names)
-        assert [item.rank for item in stored.triples] == list(range(7))
-        assert [edge.rank for edge in stored.edges] == list(range(len(stored.edges)))
-        assert [item.id for item in stored.calls] == sorted(item.id for item in graph.calls)
+        (subgraph,) = store.read([graph.query.id])
+        assert_same(subgraph, expected(graph, PLAIN))
+        assert [item.position for item in subgraph.evidence] == [0, 1, 2, 3]
+        assert [item.name for item in subgraph.entities] == sorted(names)
+        assert [item.rank for item in subgraph.triples] == list(range(7))
+        assert [edge.rank for edge in subgraph.edges] == list(range(len(subgraph.edges)))
+        assert [item.id for item in subgraph.calls] == sorted(item.id for item in graph.calls)
 
     def test_hostile_text_is_stored_as_it_is(self, store: GraphStore, namespace: str) -> None:
         bystander = make_subgraph("bystander", namespace=namespace)
@@ -142,9 +142,9 @@ class SavingContract(Contract):
         graph = make_subgraph(namespace=namespace, triples=(), evidence=0, dropped=())
         graph = graph.model_copy(update={"calls": (), "source": graph.query.model_copy(update={"options": (), "metadata": {}})})
         store.save([graph], PLAIN)
-        (stored,) = store.read([graph.query.id])
-        assert stored.graph == "evidence_only"
-        assert_same(stored, expected(graph, PLAIN))
+        (subgraph,) = store.read([graph.query.id])
+        assert subgraph.graph == "evidence_only"
+        assert_same(subgraph, expected(graph, PLAIN))
 
     def test_the_right_answer_is_not_stored(self, store: GraphStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace)
@@ -210,8 +210,8 @@ class SavingContract(Contract):
     @pytest.mark.parametrize("part", PARTS)
     def test_an_id_that_two_subgraphs_of_a_batch_share_is_refused(self, store: GraphStore, namespace: str, part: str) -> None:
         one, two = (make_subgraph(number, namespace=namespace) for number in (1, 2))
-        taken = getattr(one, part)[0].id
-        shared = [item.model_copy(update={"id": taken}) if n == 0 else item for n, item in enumerate(getattr(two, part))]
+        existing_id = getattr(one, part)[0].id
+        shared = [item.model_copy(update={"id": existing_id}) if n == 0 else item for n, item in enumerate(getattr(two, part))]
         loose = {"evidence": (), "triples": ()} if part in ("calls", "evidence", "entities") else {}
         with pytest.raises(StoreError, match="twice"):
             store.save([one, two.model_copy(update={**loose, part: tuple(shared)})], PLAIN)
@@ -268,9 +268,9 @@ class SavingContract(Contract):
         with ThreadPoolExecutor(THREADS) as pool:
             outcomes = list(pool.map(lambda graph: store.save([graph], PLAIN), versions))
         assert outcomes == [["replaced"]] * THREADS
-        (stored,) = store.read([versions[0].query.id])
-        (last,) = [graph for graph in versions if graph.settings_hash == stored.settings_hash]
-        assert_same(stored, expected(last, PLAIN))
+        (subgraph,) = store.read([versions[0].query.id])
+        (last,) = [graph for graph in versions if graph.settings_hash == subgraph.settings_hash]
+        assert_same(subgraph, expected(last, PLAIN))
         counts = store.counts()
         sizes = {"Query": 1, "Evidence": len(last.evidence), "TRIPLE": len(last.triples), "TeacherCall": 2}
         assert {name: counts[name] for name in sizes} == sizes

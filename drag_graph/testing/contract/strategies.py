@@ -43,7 +43,7 @@ def subgraphs(draw: st.DrawFn, namespace: str) -> Subgraph:
     """Draw a subgraph of a query of its own: parallel edges, cycles and both directions; never an edge to itself."""
     nodes = draw(st.lists(names, min_size=2, max_size=4, unique=True))
     evidence = draw(st.integers(min_value=1, max_value=4))
-    dropped = draw(st.sets(st.integers(min_value=0, max_value=evidence - 1)))
+    dropped_indexes = draw(st.sets(st.integers(min_value=0, max_value=evidence - 1)))
     ends = st.permutations(nodes).map(lambda order: order[:2])
     count = draw(st.integers(min_value=0, max_value=MAX_TRIPLES))
     triples: list[Spec] = []
@@ -58,7 +58,7 @@ def subgraphs(draw: st.DrawFn, namespace: str) -> Subgraph:
         namespace=namespace,
         triples=triples,
         evidence=evidence,
-        dropped=dropped,
+        dropped=dropped_indexes,
         ranks=ranks,
         teachers=teachers,
     )
