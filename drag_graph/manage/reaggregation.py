@@ -58,20 +58,18 @@ def reaggregate(store: GraphStore, source_ids: Iterable[str], choose: Callable[[
     report = AggregateReport()
     for page in pages(source_ids, SUBGRAPHS_PER_PAGE):
         subgraphs = store.read(page)
-        groups: dict[tuple[Any, ...], tuple[Aggregation, list[str]]] = {}
+        groups: dict[str, tuple[Aggregation, list[str]]] = {}
         for subgraph in subgraphs:
             report.before.add(subgraph)
-            aggregation = choose(subgraph).model_copy(update={"statements": {}})
-            number, statements = _statements(subgraph, aggregation)
+            target = choose(subgraph).model_copy(update={"statements": {}})
+            number, statements = _statements(subgraph, target)
             report.statements_kept += len(statements)
             report.statements_dropped += number - len(statements)
-            shared, ids = groups.setdefault(
-                (aggregation.strategy, aggregation.merge, aggregation.threshold, aggregation.top_k), (aggregation, [])
-            )
+            shared, ids = groups.setdefault(target.model_dump_json(exclude={"statements"}), (target, []))
             shared.statements.update(statements)
             ids.append(subgraph.source_id)
-        for aggregation, ids in groups.values():
-            store.aggregate(ids, aggregation)
+        for target, ids in groups.values():
+            store.aggregate(ids, target)
         for subgraph in store.read([item.source_id for item in subgraphs]):
             report.sources += 1
             report.after.add(subgraph)

@@ -184,9 +184,9 @@ def read_subgraph(line: bytes, head: Head) -> Subgraph:
 
     Raises QueryInvalid for everything that a store would refuse or `db verify` would report.
     """
-    subgraph = _validated(Subgraph, line)
-    parts = {part: tuple(sorted(getattr(subgraph, part), key=attrgetter(order, "id"))) for part, order in _ORDERS.items()}
-    graph = subgraph.model_copy(update=parts)
+    parsed = _validated(Subgraph, line)
+    parts = {part: tuple(sorted(getattr(parsed, part), key=attrgetter(order, "id"))) for part, order in _ORDERS.items()}
+    graph = parsed.model_copy(update=parts)
     try:
         checks.check([graph], head.namespace)
     except StoreError as error:

@@ -20,7 +20,7 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
     for subgraph in subgraphs:
         evidence, row = subgraph.evidence, source_row(subgraph)
         if subgraph.document is None:
-            rows["queries"].append(_with_marked_lists(row, "options"))
+            rows["queries"].append(_marked(row, "options"))
         else:
             rows["documents"].append(row)
         rows["calls"] += [call.model_dump() for call in subgraph.calls]
@@ -28,10 +28,9 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
         rows["evidence"] += [item.model_dump(mode="json", exclude={"call_ids"}) for item in evidence]
         rows["evidence_calls"] += [{"evidence_id": item.id, "id": id_} for item in evidence for id_ in item.call_ids]
         rows["evidence_chunks"] += [{"evidence_id": item.id, "id": item.chunk_id} for item in evidence if item.chunk_id]
-        rows["entities"] += [_with_marked_lists(item.model_dump(mode="json"), "variants") for item in subgraph.entities]
+        rows["entities"] += [_marked(item.model_dump(mode="json"), "variants") for item in subgraph.entities]
         rows["triples"] += [
-            _with_marked_lists(triple.model_dump(mode="json", exclude={"subject", "object"}), "opposes")
-            for triple in subgraph.triples
+            _marked(triple.model_dump(mode="json", exclude={"subject", "object"}), "opposes") for triple in subgraph.triples
         ]
     return {f"save_subgraphs_{part}": items for part, items in rows.items()}
 
@@ -39,9 +38,7 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
 def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
     """Return the rows of a source's simple edges and the kind of its graph, from the claims that `aggregate` merged."""
     edges, kind = edges_of(source_id, map(_claim, merged), aggregation)
-    return [
-        _with_marked_lists(edge.model_dump(mode="json", exclude={"subject", "object"}), "contradicts") for edge in edges
-    ], kind
+    return [_marked(edge.model_dump(mode="json", exclude={"subject", "object"}), "contradicts") for edge in edges], kind
 
 
 def _claim(row: Row) -> Claim:
@@ -57,7 +54,7 @@ def _claim(row: Row) -> Claim:
 
 def answer_rows(answers: Iterable[Answer]) -> list[Row]:
     """Return the rows of the nodes of answers."""
-    return [_with_marked_lists(answer_row(answer), "options", "source_ids", "lines", "edge_ids") for answer in answers]
+    return [_marked(answer_row(answer), "options", "source_ids", "lines", "edge_ids") for answer in answers]
 
 
 def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
@@ -67,7 +64,7 @@ def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
     return {"save_answers_sources": sources, "save_answers_evidence": evidence}
 
 
-def _with_marked_lists(row: Row, *names: str) -> Row:
+def _marked(row: Row, *names: str) -> Row:
     """Put a blank before each list of these names, which the statement removes.
 
     The engine infers types from the values. For rows with empty lists only, that takes longer than all the rest.

@@ -26,17 +26,12 @@ class Neo4jSearch:
         names = {"namespace": self._access.namespace}
 
         def run(work: Work) -> Candidates:
-            candidates = max(LEAST_CANDIDATES, 2 * k)
-            values = {
-                "source_id": source_id,
-                "vectors": [numbers] if numbers else [],
-                "candidates": candidates,
-                "concepts": ids,
-            }
+            limit = max(LEAST_CANDIDATES, 2 * k)
+            values = {"source_id": source_id, "vectors": [numbers] if numbers else [], "candidates": limit, "concepts": ids}
             (row,) = work.run("search_candidates", **names, **values)
             hits_by_list = {name: hits for name, _, hits in row["lists"]}
             # The index returned all it was asked for, but too few in this namespace: there may be more.
-            full = [name for name, number, hits in row["lists"] if number >= candidates and len(hits) < k]
+            full = [name for name, number, hits in row["lists"] if number >= limit and len(hits) < k]
             if short := [name for name in full if row["linked"] or name != "similar"]:
                 (exact,) = work.run("search_candidates_exact", **names, vector=numbers, lists=short, k=k)
                 hits_by_list |= {name: exact[name] for name in short}
