@@ -270,9 +270,5 @@ def counts_gone(before: Subgraph, after: Subgraph | None) -> Counter[str]:
 
 def total(erasures: Iterable[Erased]) -> dict[str, int]:
     """Return the sum of several erasures. An answer that rests on two sources counts once."""
-    counts: Counter[str] = Counter()
-    answers: set[str] = set()
-    for erased in erasures:
-        counts.update(erased.counts)
-        answers |= erased.answer_ids
-    return {**{name: counts[name] for name in COUNTED}, "Answer": len(answers)}
+    result = Erased.sum_of(erasures)
+    return {**{name: result.counts.get(name, 0) for name in COUNTED}, "Answer": len(result.answer_ids)}

@@ -51,8 +51,7 @@ def settings(request, tmp_path, monkeypatch):
             store.save_answers([make_answer(graph.query.id, [graph], namespace=settings.namespace, refs=shown)])
         yield settings
     with open_store(settings) as store:
-        for id_ in query_ids(store):
-            store.erase([id_])
+        store.erase(query_ids(store))
         if settings.uses_neo4j:
             tamper(settings, "namespace_gone")
 

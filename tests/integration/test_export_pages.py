@@ -63,8 +63,7 @@ def store(neo4j_address):
         store.save_answers([make_answer(n, [graph], namespace=store.namespace) for n, graph in enumerate(graphs)])
         Linker(store.concepts, store.namespace, Names(), lambda: "2026-01-02T03:04:05+00:00").run()
         yield store
-        for id_ in list(source_ids(store)):
-            store.erase([id_])
+        store.erase(list(source_ids(store)))
 
 
 def test_small_pages_give_the_same_records_once(store, monkeypatch):

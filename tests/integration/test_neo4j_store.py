@@ -63,8 +63,7 @@ def open_store(neo4j_address):
 
     yield open_
     for store in stores:
-        for id_ in query_ids(store):
-            store.erase([id_])
+        store.erase(query_ids(store))
         store.close()
 
 

@@ -97,8 +97,7 @@ def namespaces(neo4j_address, driver):
     driver.execute_query("CALL db.clearQueryCaches()")  # plans that were made before there were any data
     yield [store.namespace for store in stores]
     for store in stores:
-        for id_ in query_ids(store):
-            store.erase([id_])
+        store.erase(query_ids(store))
         store.close()
 
 

@@ -1,26 +1,21 @@
 """The communities of a namespace of an embedded store (docs/adr/0039-communities.md)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from drag_graph.ports.community_store import CommunityHit
-from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
-from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.ladybug.ladybug_search import LadybugPart
 from drag_graph.stores.shared.shared_communities import SharedCommunities, hits_of
 
 
-class LadybugCommunities(SharedCommunities):
+class LadybugCommunities(LadybugPart, SharedCommunities):
     """The `CommunityStore` port on an embedded store."""
 
     # The engine processes the rows that a statement was planned with again in every later call. But calls that join entities
     # to communities get slower with their number, so these should be few.
     rows_at_once = 256
     vectors_at_once = 32
-
-    def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
-        super().__init__(access)
-        self._index = index
 
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
         (pairs,) = self._index("communities").nearest(np.asarray([vector], dtype=np.float32), k)

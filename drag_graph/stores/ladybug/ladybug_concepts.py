@@ -2,13 +2,12 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from drag_graph.errors import StoreLocked
 from drag_graph.ports.vectors import Vectors
-from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
-from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.ladybug.ladybug_search import LadybugPart
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
 
 _linked: dict[tuple[str, str], str] = {}
@@ -16,16 +15,12 @@ _linked: dict[tuple[str, str], str] = {}
 _linked_lock = threading.Lock()
 
 
-class LadybugConcepts(SharedConcepts):
+class LadybugConcepts(LadybugPart, SharedConcepts):
     """The `ConceptStore` port on an embedded store."""
 
     # The engine processes the rows that a statement was planned with again in every later call.
     rows_at_once = 32
     vectors_at_once = 32
-
-    def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
-        super().__init__(access)
-        self._index = index
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

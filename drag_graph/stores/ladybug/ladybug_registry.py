@@ -1,27 +1,21 @@
 """Sites and their summaries in an embedded store. Vectors are compared in memory, as in `LadybugSearch`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from drag_graph.graph.paging import pages
 from drag_graph.ports.site_registry import SummaryHit
-from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
-from drag_graph.stores.ladybug.ladybug_search import IDS_AT_ONCE
-from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.ladybug.ladybug_search import IDS_AT_ONCE, LadybugPart
 from drag_graph.stores.shared.shared_registry import SharedRegistry, hit_of
 from drag_graph.stores.shared.transaction import Row, Transaction
 
 
-class LadybugRegistry(SharedRegistry):
+class LadybugRegistry(LadybugPart, SharedRegistry):
     """The `SiteRegistry` port on an embedded store."""
 
     rows_at_once = 16
     """Kept small because the engine processes the rows of a statement's first call again in every later call."""
-
-    def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
-        super().__init__(access)
-        self._index = index
 
     def _lock(self, session: Transaction, site_id: str) -> bool:
         return bool(session.run("read_sites", namespace=self._namespace, ids=[site_id]))  # one transaction writes at a time

@@ -5,7 +5,7 @@ vectors that it may have changed are read again; all of them, if these are many 
 or a failed write. An expansion is a few statements of one reading transaction.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.ladybug.subgraph_reading import read_subgraphs
 from drag_graph.stores.ladybug.vector_index import VectorIndex
-from drag_graph.stores.shared.transaction import Row
+from drag_graph.stores.shared.transaction import NamespacePart, Row
 
 IDS_AT_ONCE = 32
 """The engine processes the rows that a statement was planned with again in every later call."""
@@ -168,6 +168,14 @@ class LadybugSearch:
     def _edges(session: LadybugTransaction, entities: Sequence[str]) -> list[Row]:
         rows = [row for entity in entities for row in session.run("search_expand_edges", entity=entity)]
         return list({row["id"]: row for row in rows}.values())
+
+
+class LadybugPart(NamespacePart):
+    """A part of a store that searches vectors; `index` returns those of a kind (`LadybugSearch.index`)."""
+
+    def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
+        super().__init__(access)
+        self._index = index
 
 
 def _step(row: Row, hop: int, seed: str, score: float) -> Step:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from drag_graph.errors import StoreError, StoreLocked
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.neo4j.connection import Work
-from drag_graph.stores.neo4j.neo4j_access import Neo4jAccess
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
 from drag_graph.stores.shared.transaction import Result, Run
 
@@ -25,9 +24,7 @@ class Neo4jConcepts(SharedConcepts):
     in the same transaction, so that a linker writes nothing more after another one has taken over.
     """
 
-    def __init__(self, access: Neo4jAccess) -> None:
-        super().__init__(access)
-        self._token = 0
+    _token = 0
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
