@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _SEPARATOR = "\x1f"
@@ -23,23 +23,8 @@ def canonical_text(text: str) -> str:
 
 def content_id(namespace: str, kind: str, *parts: str) -> str:
     """Return the id of the thing of `kind` that `parts` define within `namespace`: 32 hexadecimal digits."""
-    return hashlib.sha256(_framed((namespace, kind, *parts))).hexdigest()[:_ID_LENGTH]
-
-
-def content_ids(*common: str) -> Callable[..., str]:
-    """Return a function of further parts that gives `content_id(*common, *parts)`, with what is common hashed once."""
-    begun = hashlib.sha256(_framed(common))
-
-    def id_of(*parts: str) -> str:
-        digest = begun.copy()
-        digest.update(_framed(("", *parts)))
-        return digest.hexdigest()[:_ID_LENGTH]
-
-    return id_of
-
-
-def _framed(parts: Iterable[str]) -> bytes:
-    return _SEPARATOR.join([part.replace(_SEPARATOR, " ") for part in parts]).encode("utf-8", "surrogatepass")
+    framed = _SEPARATOR.join(part.replace(_SEPARATOR, " ") for part in (namespace, kind, *parts))
+    return hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_LENGTH]
 
 
 def query_id(namespace: str, text: str, options: Iterable[str] = ()) -> str:

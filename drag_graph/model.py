@@ -327,25 +327,18 @@ def edges_of_triples(triples: Sequence[Triple]) -> tuple[SimpleEdge, ...]:
         parallel = pairs[one.subject_id, one.object_id]
         return tuple(sorted(it.id for it in parallel if it.predicate_key in one.opposes or one.predicate_key in it.opposes))
 
-    return tuple(_edge_of(triple, contradicted(triple)) for triple in triples)
-
-
-def _edge_of(triple: Triple, contradicts: tuple[str, ...]) -> SimpleEdge:
-    return SimpleEdge(
-        id=triple.id,
-        source_id=triple.source_id,
-        subject_id=triple.subject_id,
-        subject=triple.subject,
-        object_id=triple.object_id,
-        object=triple.object,
-        statement=sentence_of(triple.subject, triple.predicate, triple.object),
-        predicates=(triple.predicate,),
-        confidence=triple.confidence,
-        support=1,
-        triple_ids=(triple.id,),
-        evidence_ids=(triple.evidence_id,),
-        contradicts=contradicts,
-        rank=triple.rank,
+    shared = {"id", "source_id", "subject_id", "subject", "object_id", "object", "confidence", "rank"}
+    return tuple(
+        SimpleEdge(
+            **triple.model_dump(include=shared),
+            statement=sentence_of(triple.subject, triple.predicate, triple.object),
+            predicates=(triple.predicate,),
+            support=1,
+            triple_ids=(triple.id,),
+            evidence_ids=(triple.evidence_id,),
+            contradicts=contradicted(triple),
+        )
+        for triple in triples
     )
 
 

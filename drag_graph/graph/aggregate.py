@@ -6,9 +6,9 @@ left of a pair becomes its edges. Only triples whose evidence was kept take part
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from statistics import fmean
 
 from drag_graph.model import (
     Aggregation,
@@ -25,8 +25,6 @@ from drag_graph.model import (
 
 TOLERANCE = 1e-9
 """Tolerance below the threshold, because floats are summed in no fixed order."""
-
-Item = TypeVar("Item", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,23 +147,21 @@ def merge_confidence(confidences: Sequence[float], merge: Merge) -> float:
 
     `noisy-or` is 1 - prod(1 - c): the chance that at least one of independent sources is right.
     """
-    return min(1.0, max(0.0, _MERGES[merge](confidences)))
+    if merge == "max":
+        return max(confidences)
+    merged = fmean(confidences) if merge == "mean" else 1.0 - math.prod(1.0 - confidence for confidence in confidences)
+    return min(1.0, max(0.0, merged))
 
 
 def joined_statement(subject: str, predicates: Iterable[str], object_: str) -> str:
     """Return one clause per predicate, joined by `; ` and without repetitions."""
-    return "; ".join(distinct(sentence_of(subject, predicate, object_) for predicate in predicates))
+    return "; ".join(dict.fromkeys(sentence_of(subject, predicate, object_) for predicate in predicates))
 
 
 def not_shown(subgraph: Subgraph) -> tuple[Triple, ...]:
     """Return the triples in no edge, by (rank, id): pruned, cut, or of dropped evidence."""
     used = {id_ for edge in subgraph.usable_edges for id_ in edge.triple_ids}
     return tuple(sorted((item for item in subgraph.triples if item.id not in used), key=lambda item: (item.rank, item.id)))
-
-
-def distinct(items: Iterable[Item]) -> tuple[Item, ...]:
-    """Return the items without repetitions, each where it came first."""
-    return tuple(dict.fromkeys(items))
 
 
 def _confidence(group: Sequence[Triple], models: Mapping[str, str], merge: Merge) -> float:
@@ -185,7 +181,7 @@ def _edge(source_id: str, claims: Sequence[Claim], contradicts: Sequence[str], a
     alone = aggregation.strategy == "predicate" or bool(contradicts)
     id_ = edge_id(first) if alone else f"{first.subject_id}-{first.object_id}"
     parts = sorted((part for claim in claims for part in claim.parts), key=lambda item: (item.rank, item.id))
-    predicates = distinct(claim.parts[0].predicate for claim in claims)
+    predicates = tuple(dict.fromkeys(claim.parts[0].predicate for claim in claims))
     return SimpleEdge(
         id=id_,
         source_id=source_id,
@@ -198,18 +194,7 @@ def _edge(source_id: str, claims: Sequence[Claim], contradicts: Sequence[str], a
         confidence=max(claim.confidence for claim in claims),
         support=len(parts),
         triple_ids=tuple(part.id for part in parts),
-        evidence_ids=distinct(part.evidence_id for part in parts),
+        evidence_ids=tuple(dict.fromkeys(part.evidence_id for part in parts)),
         contradicts=tuple(contradicts),
         rank=parts[0].rank,
     )
-
-
-def _mean(confidences: Sequence[float]) -> float:
-    return math.fsum(confidences) / len(confidences)
-
-
-def _noisy_or(confidences: Sequence[float]) -> float:
-    return 1.0 - math.prod(1.0 - confidence for confidence in confidences)
-
-
-_MERGES: Mapping[Merge, Callable[[Sequence[float]], float]] = {"max": max, "mean": _mean, "noisy-or": _noisy_or}

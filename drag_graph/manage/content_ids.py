@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from drag_graph.graph.name_forms import predicate_key
-from drag_graph.identity import chunk_id, content_id, content_ids
+from drag_graph.identity import chunk_id, content_id
 from drag_graph.model import Evidence, Subgraph
 
 MOST_REPEATS = 1000
@@ -27,9 +27,9 @@ def wrong_ids(subgraph: Subgraph) -> Iterator[tuple[str, str]]:
     for item in subgraph.evidence:
         if content_id(name, "evidence", own, item.text) != item.id and not repeat_of(item, name):
             yield item.id, "evidence"
-    hashed = content_ids(name, "entity", own)
+    hashed = partial(content_id, name, "entity", own)
     yield from ((entity.id, "entity") for entity in subgraph.entities if hashed(entity.name) != entity.id)
-    hashed = content_ids(name, "triple", own)
+    hashed = partial(content_id, name, "triple", own)
     for triple in subgraph.triples:
         if hashed(triple.subject_id, _key(triple.predicate), triple.object_id, triple.evidence_id) != triple.id:
             yield triple.id, "triple"
@@ -58,7 +58,7 @@ def repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
 
     The first statement of a text has a plain id, and each later one hashes its number (`evidence_step.py`). Some may be erased.
     """
-    hashed = content_ids(namespace, "evidence", item.source_id, item.text)
+    hashed = partial(content_id, namespace, "evidence", item.source_id, item.text)
     numbers = (str(number) for number in range(1, min(item.position, MOST_REPEATS) + 1))
     return next((("repeat", number) for number in numbers if hashed("repeat", number) == item.id), ())
 
@@ -79,7 +79,7 @@ def moved(subgraph: Subgraph, namespace: str) -> Subgraph:
         plain = content_id(there, "evidence", source.id, item.text) == item.id
         ids[item.id] = content_id(namespace, "evidence", own, item.text, *(() if plain else repeat_of(item, there)))
     ids |= {entity.id: content_id(namespace, "entity", own, entity.name) for entity in subgraph.entities}
-    hashed = content_ids(namespace, "triple", own)
+    hashed = partial(content_id, namespace, "triple", own)
     for triple in subgraph.triples:
         key = _key(triple.predicate)
         ids[triple.id] = hashed(ids[triple.subject_id], key, ids[triple.object_id], ids[triple.evidence_id])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drag_graph.graph.aggregate import TOLERANCE, aggregate, claims_of, distinct, joined_statement, merge_confidence
+from drag_graph.graph.aggregate import TOLERANCE, aggregate, claims_of, joined_statement, merge_confidence
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.contract.strategies import aggregations, subgraphs
@@ -195,14 +195,6 @@ def test_what_holds_of_any_multigraph(graph, chosen):
             assert len(own) == 1
     turned = graph.model_copy(update={"triples": graph.triples[::-1], "evidence": graph.evidence[::-1]})
     assert (edges, kind) == aggregate(turned, chosen), "the input's order is no matter"
-
-
-@settings(deadline=None)
-@given(items=st.lists(st.integers(0, 5)))
-def test_distinct_keeps_the_first_of_each(items):
-    found = distinct(items)
-    assert sorted(found) == sorted(set(items))
-    assert [items.index(item) for item in found] == sorted(items.index(item) for item in found)
 
 
 def test_many_sources_of_little_confidence_stay_below_one():

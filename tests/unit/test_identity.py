@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drag_graph.identity import canonical_text, content_id, content_ids, query_id, sha256_of
+from drag_graph.identity import canonical_text, content_id, query_id, sha256_of
 
 texts = st.text(max_size=30)
 
@@ -77,10 +77,3 @@ def test_the_hash_of_a_document_does_not_depend_on_its_order(document):
     backwards = dict(reversed(document.items()))
     assert sha256_of(document) == sha256_of(backwards)
     assert sha256_of({**document, "another": 1}) != sha256_of(document)
-
-
-@settings(deadline=None)
-@given(namespace=texts, kind=texts, parts=st.lists(texts, min_size=1, max_size=4))
-def test_ids_with_parts_in_common_are_the_same_ids(namespace, kind, parts):
-    for common in range(len(parts) + 1):
-        assert content_ids(namespace, kind, *parts[:common])(*parts[common:]) == content_id(namespace, kind, *parts)

@@ -29,13 +29,6 @@ FREE = frozenset({"verb", "bare", "clause"})
 _HARDLY = frozenset({"hardly", "rarely", "seldom", "neither", "nor"})
 
 
-def rule_name(piece: str, forced: str, extra: list[Token]) -> str:
-    """Return the rule that a triple is put down to: the outermost construction wins."""
-    if extra:
-        return "possessive"
-    return forced or piece
-
-
 def of_copula(tokens: list[Token]) -> bool:
     """Tell whether the main verb of a clause is a bare form of "be"."""
     place = main_verb(tokens)

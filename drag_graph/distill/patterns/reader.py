@@ -16,7 +16,6 @@ from drag_graph.distill.patterns.clauses import (
     negative,
     of_copula,
     possessed,
-    rule_name,
     strip_discourse,
     together,
     unmarked,
@@ -167,8 +166,8 @@ class SentenceReader:
                 self._condition(owner, extra + group, head, parts[condition])
                 continue
             for piece in pieces(group, simple):
-                name = rule_name(piece.rule, rule, extra)
-                self.emit(owner, extra + piece.predicate, piece.thing, name)
+                # The outermost construction names the rule.
+                self.emit(owner, extra + piece.predicate, piece.thing, "possessive" if extra else rule or piece.rule)
         for index, part in enumerate(parts):
             if part.kind in HANGING:
                 self._hanging(part, parts[:index], subjects, group, depth)
@@ -197,15 +196,13 @@ class SentenceReader:
             name = antecedent_of(before.body)
             antecedent = name if len(name) < len(trim(before.body)) and name[0].capital else subject
         body = part.body
-        if part.kind == "verb":
-            for one in subjects:
+        if part.kind in {"verb", "clause"}:
+            for one in subjects if part.kind == "verb" else [None]:
                 self.clause(body, one, depth + 1)
         elif part.kind == "bare":
             shared = helpers(group, body[0].tag)
             end = group_end(shared + body, len(shared)) - len(shared)
             self.predicate(subjects, shared + body[:end], body[end:], depth + 1)
-        elif part.kind == "clause":
-            self.clause(body, None, depth + 1)
         elif part.kind == "relative":
             self._relative(body, antecedent, depth)
         elif part.kind == "participle":
