@@ -22,6 +22,7 @@ Merge = Literal["max", "mean", "noisy-or"]
 Stage = Literal["evidence", "scores", "triples", "relations", "statements", "summary", "rewrite"]
 LineKind = Literal["evidence", "edge"]
 
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Cosine = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 Relevance = Annotated[float, Field(ge=1.0, le=10.0, allow_inf_nan=False)]
@@ -127,7 +128,7 @@ class TeacherCall(Value):
     response_sha256: str
     tokens_in: Count = 0
     tokens_out: Count = 0
-    cost_usd: Annotated[float, Field(ge=0.0)] = 0.0
+    cost_usd: Annotated[Finite, Field(ge=0.0)] = 0.0
     latency_ms: Count = 0
     created_at: str = ""
     follows: str = ""
@@ -151,7 +152,7 @@ class Evidence(Value):
     position: Count
     cosine: Cosine = 0.0
     llm_score: Relevance | None = None
-    score: float = 0.0
+    score: Finite = 0.0
     rank: Count = 0
     kept: bool = True
     reason: str = ""
@@ -262,7 +263,7 @@ class Subgraph(Value):
     status: Literal["complete"] = "complete"
     graph: GraphKind = "simple"
     blind: bool = False
-    embedding: tuple[float, ...] = ()
+    embedding: tuple[Finite, ...] = ()
     created_at: str = ""
     expires_at: str = ""
     chunks: tuple[Chunk, ...] = ()
@@ -355,7 +356,7 @@ class Line(Value):
     text: Text
     ref: Text
     source_id: str
-    score: float = 0.0
+    score: Finite = 0.0
     site: str = ""
     """The site of a cloud that released the line, with its own ids; '' for a line of this store (docs/edges.md)."""
 

@@ -5,8 +5,7 @@ All checks raise SubgraphRefused before anything is sent to an engine.
 
 import json
 import logging
-import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from drag_graph.errors import StoreUnfit, SubgraphRefused
@@ -47,7 +46,7 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
 
     Every triple needs its evidence, teacher call and entities in its subgraph, every evidence its call or chunk (promise 4),
     each part the id of its source, and the source the store's namespace. Ids must be unique within the batch. JSON must be
-    able to represent metadata and all numbers.
+    able to represent the metadata.
     """
     owners: dict[tuple[str, str], str] = {}
     for subgraph in subgraphs:
@@ -57,7 +56,7 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
                 f"Query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}.", hint=_MEND
             )
         _check_references(subgraph)
-        _check_numbers(subgraph)
+        _check_json(f"the metadata of query {query.id}", subgraph.query.metadata if subgraph.document is None else {})
         ids: set[tuple[str, str]] = set()
         for item in _parts(subgraph):
             key = (type(item).__name__, item.id)
@@ -67,15 +66,13 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
 
 
 def check_answers(answers: Iterable[Answer], namespace: str) -> None:
-    """Refuse answers of another namespace, NaN and infinite numbers. Raises SubgraphRefused, naming the answer."""
+    """Refuse answers of another namespace, and snapshots that are not JSON. Raises SubgraphRefused, naming the answer."""
     for answer in answers:
         if answer.namespace != namespace:
             raise SubgraphRefused(
                 f"Answer {answer.id} is of namespace {answer.namespace!r}, the store of {namespace!r}.", hint=_MEND
             )
         _check_json(f"the snapshot of answer {answer.id}", answer.snapshot)
-        if not all(math.isfinite(line.score) for line in answer.lines):
-            raise SubgraphRefused(f"Answer {answer.id}: the score of a line is no number.", hint=_MEND)
 
 
 def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: str) -> None:
@@ -155,24 +152,11 @@ def _check_there(what: str, kind: str, ids: Iterable[str], there: Collection[str
             raise SubgraphRefused(f"{what} has no {kind} {id_}.", hint=_MEND)
 
 
-def _check_numbers(subgraph: Subgraph) -> None:
-    source_id = subgraph.source_id
-    _check_json(f"the metadata of query {source_id}", subgraph.query.metadata if subgraph.document is None else {})
-    if not all(map(math.isfinite, _numbers(subgraph))):
-        raise SubgraphRefused(f"Query {source_id}: a score, cost or vector is no number.", hint=_MEND)
-
-
 def _check_json(what: str, document: Any) -> None:
     try:
         json.dumps(document, allow_nan=False)
     except (ValueError, TypeError) as error:
         raise SubgraphRefused(f"{what} cannot be kept as JSON: {error}.", hint=_MEND) from error
-
-
-def _numbers(subgraph: Subgraph) -> Iterator[float]:
-    yield from subgraph.embedding
-    yield from (item.score for item in subgraph.evidence)
-    yield from (item.cost_usd for item in subgraph.calls)
 
 
 def _parts(subgraph: Subgraph) -> tuple[TeacherCall | Chunk | Evidence | Entity | Triple, ...]:

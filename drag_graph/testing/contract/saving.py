@@ -67,10 +67,6 @@ def _with_a_number_that_is_none(graph: Subgraph) -> Subgraph:
     return graph.model_copy(update={"source": graph.query.model_copy(update={"metadata": {"deep": [math.nan]}})})
 
 
-def _with_a_score_that_is_none(graph: Subgraph) -> Subgraph:
-    return graph.model_copy(update={"evidence": tuple(item.model_copy(update={"score": math.inf}) for item in graph.evidence)})
-
-
 def _elsewhere(graph: Subgraph) -> Subgraph:
     return graph.model_copy(update={"source": graph.query.model_copy(update={"namespace": "somewhere-else"})})
 
@@ -85,7 +81,7 @@ FLAWED = (
     *(_without_evidence, _without_call, _without_subject, _without_object, _unmade_evidence, _elsewhere),
     *(_repeated(part) for part in PARTS),
     *(_of_another_query(part) for part in PARTS),
-    *(_with_a_number_that_is_none, _with_a_score_that_is_none),
+    _with_a_number_that_is_none,
 )
 
 
