@@ -33,7 +33,7 @@ Data = Annotated[Path | None, typer.Option("--data", help="Folder with TASK.json
 Evidence = Annotated[str, typer.Option("--evidence", help="Key of a row's own evidence, instead of a --teacher.")]
 Modes = Annotated[
     str,
-    typer.Option("--modes", help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine, teacher."),
+    typer.Option("--modes", help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine."),
 ]
 Documents = Annotated[Path | None, typer.Option("--documents", help="File or folder for bm25 and cosine.")]
 Split = Annotated[Literal["all", "development", "test"], typer.Option("--split", help="Which half of the items to use.")]

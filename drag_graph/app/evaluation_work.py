@@ -118,8 +118,6 @@ class EvaluationWork:
         return count
 
     def _asker(self, student: Student, other_modes: frozenset[str], mode: EvaluationMode) -> Asker:
-        if mode == "teacher":
-            return self._session.asker(self._session.teacher_as_student(), mode="none", on_this_machine=False)
         if mode in other_modes:
             return self._session.asker(student, mode="evidence", unkept=UNKEPT)
         return self._session.asker(student, mode=cast("Mode", mode))
@@ -127,8 +125,6 @@ class EvaluationWork:
     def _other_lines(self, items: Sequence[TaskItem], passages: Sequence[str]) -> dict[EvaluationMode, LinesOf]:
         """Return the lines of the modes that do not show an item's own subgraph. Raises ConfigurationError."""
         modes, store = self._plan.modes, self._session.store
-        if "teacher" in modes:
-            self._check_teacher()
         searches = [name for name in get_args(baselines.Baseline) if name in modes]
         if searches and not passages:
             raise ConfigurationError(
@@ -143,15 +139,6 @@ class EvaluationWork:
         for name in searches:
             lines[name] = baselines.passage_lines(name, passages, number, self._session.embedder)
         return lines
-
-    def _check_teacher(self) -> None:
-        teacher = self._settings.teacher
-        if not teacher or teacher.startswith(("tape:", "curated:")):
-            reason = f"{teacher} does not answer questions" if teacher else "no teacher is set"
-            raise ConfigurationError(f"The mode teacher needs a teacher: {reason}.", hint="Choose a model with `teacher=NAME`.")
-        if self._settings.budget_usd is not None:
-            message = "`budget_usd=LIMIT` does not cover the teacher's answers in the mode teacher."
-            raise ConfigurationError(message, hint="Evaluate that mode separately, without `budget_usd=LIMIT`.")
 
     def _distill(self, items: Sequence[TaskItem], folder: Path) -> dict[str, Any]:
         """Distill what is not stored and return the totals. Without a teacher, something must be stored if a mode shows it."""

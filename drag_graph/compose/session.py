@@ -33,7 +33,7 @@ from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
-from drag_graph.models.model_choice import FILES, make_student
+from drag_graph.models.model_choice import FILES
 from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
 from drag_graph.ports.model_roles import Embedder, Student, Teacher
 from drag_graph.ports.run_journal import Run
@@ -189,29 +189,17 @@ class Session:
             self.store.concepts, self.store.namespace, self.embedder, _now, on_progress=on_progress, interruption=interruption
         )
 
-    def teacher_as_student(self) -> Student:
-        """Return the teacher's model as a student, with automatic scoring."""
-        return make_student(self.settings, self.embedder, self.outgoing_check, role="teacher")
-
-    def asker(
-        self,
-        student: Student | None = None,
-        *,
-        unkept: str = "",
-        mode: Mode | None = None,
-        on_this_machine: bool | None = None,
-    ) -> Asker:
+    def asker(self, student: Student | None = None, *, unkept: str = "", mode: Mode | None = None) -> Asker:
         """Return an asker with the student and mode of the settings unless others are given.
 
-        Answers are stored unless there is a reason why they are `unkept`. A student `on_this_machine` is asked the original
-        question; by default this depends on the settings.
+        Answers are stored unless there is a reason why they are `unkept`. A student on this machine is asked the original
+        question.
 
         Raises StoreUnfit if another embedder filled the store, or if answers cannot be stored because it can only be read.
         """
         self.check_embedder(writes=not unkept)
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
-        is_here = student_is_here(settings) if on_this_machine is None else on_this_machine
-        student = student or self.student()
+        is_here, student = student_is_here(settings), student or self.student()
         return Asker(settings, self.store, self.embedder, student, unkept=unkept, gate=self.gate, on_this_machine=is_here)
 
     def claim_embedder(self) -> None:

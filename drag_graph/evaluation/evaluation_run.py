@@ -18,13 +18,12 @@ from drag_graph.files import write_lines
 from drag_graph.graph.paging import pages
 from drag_graph.model import Query, Subgraph
 
-EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled", "rotated", "bm25", "cosine", "teacher"]
+EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled", "rotated", "bm25", "cosine"]
 """The context of a question. The first four are the student's ordinary modes.
 
     shuffled        the evidence of another item, as a control: it must not help
     rotated         `evidence` with the options in another order, as a control: it must not matter
     bm25, cosine    passages of documents, found by words or by similarity
-    teacher         nothing, and the teacher answers instead of the student
 """
 STORED: frozenset[EvaluationMode] = frozenset({"evidence", "graph", "combined", "shuffled", "rotated"})
 """Modes that show what has been distilled."""

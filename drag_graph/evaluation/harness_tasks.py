@@ -31,7 +31,7 @@ def write_tasks(outcome: Path, folder: Path) -> dict[str, int]:
     tasks, left_out = {}, {}
     for mode, records in by_mode(read_records(outcome)).items():
         answered = [record for record in records if not record.error]
-        if mode == "teacher" or not answered:  # the teacher gets another prompt
+        if not answered:
             continue
         task = f"drag_graph_{about['task']}_{mode}"
         tasks[task] = [_document(record, layout) for record in answered]

@@ -73,13 +73,13 @@ def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
     return ServedEmbedder(Server.of(spec, privacy))
 
 
-def make_student(settings: Settings, embedder: Embedder, privacy: Check | None = None, role: Role = "student") -> Student:
+def make_student(settings: Settings, embedder: Embedder, privacy: Check | None = None) -> Student:
     """Return the student of the settings: nearest, gguf:FILE, transformers:NAME_OR_PATH, PLUGIN:NAME, or a served model.
 
-    With another `role`, its model is the student, with the scoring `auto`. Loads no model and makes no call. `privacy` as for
-    `make_embedder`. Raises ConfigurationError for a scoring that the student does not support, and MissingExtra.
+    Loads no model and makes no call. `privacy` as for `make_embedder`. Raises ConfigurationError for a scoring that the
+    student does not support, and MissingExtra.
     """
-    spec = settings.model_for(role)
+    spec = settings.model_for("student")
     if spec.name == NEAREST:
         if settings.scoring != "auto":
             message = f"The student {NEAREST} does not support `scoring={settings.scoring}`, which is for language models."
@@ -87,17 +87,17 @@ def make_student(settings: Settings, embedder: Embedder, privacy: Check | None =
         from drag_graph.models.students.nearest_student import NearestStudent
 
         return NearestStudent(embedder)
-    if student := plugin_model(spec, settings, privacy):
-        return cast("Student", student)
-    scoring = settings.scoring if role == "student" else "auto"
+    if plugin := _plugin_of(spec):
+        made: Student = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
+        return made
     if spec.name.startswith(_OWN_PREFIXES["student"]):
         from drag_graph.models.students.causal_student import CausalStudent
 
-        return CausalStudent(causal_model(spec.name, settings), scoring=scoring)
+        return CausalStudent(causal_model(spec.name, settings), scoring=settings.scoring)
     from drag_graph.models.model_server import Server
     from drag_graph.models.students.served_student import ServedStudent
 
-    return ServedStudent(Server.of(spec, privacy), scoring=scoring)
+    return ServedStudent(Server.of(spec, privacy), scoring=settings.scoring)
 
 
 def causal_model(name: str, settings: Settings) -> "CausalModel":

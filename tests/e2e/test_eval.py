@@ -228,33 +228,18 @@ def test_two_modes_of_one_outcome_are_compared_item_by_item(cli, evaluate, tmp_p
     assert cli("eval", "compare", folder, folder, "--mode", "graph").code == 2
 
 
-def test_it_is_compared_with_naive_retrieval_and_with_the_teacher_itself(evaluate, tmp_path):
+def test_it_is_compared_with_naive_retrieval(evaluate, tmp_path):
     facts = [row[3] for row in ROWS]
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "one.txt").write_text("\n\n".join(facts[:2]))
     (tmp_path / "library" / "two.jsonl").write_text("".join(json.dumps({"text": fact}) + "\n" for fact in facts[2:]))
-    flags = ("--documents", str(tmp_path / "library"), "--max-lines", "1", "--modes", "none,evidence,bm25,cosine,teacher")
-    with ScriptedServer() as server:
-        server.always("student", lambda _: Say("The answer is (B)."))
-        done = evaluate(*flags, "--teacher", "scripted", "--teacher-base-url", server.url)
+    done = evaluate("--documents", str(tmp_path / "library"), "--max-lines", "1", "--modes", "none,evidence,bm25,cosine")
     assert done.code == 0, done.err
     assert done.json["modes"]["evidence"]["correct"] == done.json["modes"]["bm25"]["correct"] == 4
-    assert done.json["modes"]["teacher"]["letters"] == {"A": [0, 2], "B": [4, 2]}
-    assert done.json["modes"]["teacher"]["correct"] == sum(row[2] == 1 for row in ROWS)
     lines = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
     shown = {(line["mode"], line["question"]): line["lines"] for line in lines}
     for question, _, _, fact in ROWS:
         assert shown["bm25", question] == shown["cosine", question] == [fact]
-        assert shown["teacher", question] == []
-
-
-def test_the_teacher_is_asked_in_its_own_way_whatever_scoring_the_student_has(evaluate, tmp_path):
-    student = ("--student", f"gguf:{write_tiny_gguf(tmp_path / 'tiny.gguf')}", "--scoring", "option-text")
-    with ScriptedServer() as server:
-        server.always("student", lambda _: Say("The answer is (B)."))
-        done = evaluate("--modes", "teacher", *student, "--teacher", "scripted", "--teacher-base-url", server.url)
-    assert done.code == 0, done.err
-    assert done.json["modes"]["teacher"]["letters"] == {"A": [0, 2], "B": [4, 2]}
 
 
 @pytest.mark.parametrize(
@@ -264,9 +249,6 @@ def test_the_teacher_is_asked_in_its_own_way_whatever_scoring_the_student_has(ev
         (("--evidence", "nothing"), "has no item to evaluate: 4 rows, 0 of them unusable, 4 without evidence"),
         (("--modes", "bm25"), "needs documents"),
         (("--modes", "bm25", "--documents", "nowhere"), "has no document"),
-        (("--modes", "teacher"), "no teacher is set"),
-        (("--modes", "teacher", "--teacher", "curated:x.jsonl"), "does not answer questions"),
-        (("--modes", "teacher", "--teacher", "ollama/x", "--budget-usd", "1"), "`--budget-usd LIMIT` does not cover"),
         (("--modes", "shuffled", "--limit", "1"), "at least two items"),
         (("--limit", "0"), "greater than or equal to 1"),
     ],

@@ -247,7 +247,7 @@ def test_a_keeper_that_cannot_start_is_given_up(two_nodes, tmp_path, monkeypatch
     """Ray starts it again and again."""
 
     class Keeper:
-        def __init__(self, *_):
+        def __init__(self, *_, **__):
             os._exit(1)
 
         def check(self):

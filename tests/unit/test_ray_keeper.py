@@ -6,7 +6,7 @@ import pytest
 
 from drag_graph.errors import Interrupted, Withheld
 from drag_graph.inputs import make_query
-from drag_graph.jobs.ray.keeper import Custody, Keeper
+from drag_graph.jobs.ray.keeper import Keeper
 from drag_graph.jobs.ray.ray_messages import RemoteReservation
 from drag_graph.privacy import gate_opening as opening
 from drag_graph.testing.rewriting import ToldRewriter
@@ -14,7 +14,7 @@ from drag_graph.testing.rewriting import ToldRewriter
 
 @pytest.fixture
 def keeper(tmp_path):
-    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", 1.0))
+    keeper = Keeper(tmp_path / "x.ledger", "job", 1.0)
     yield keeper
     keeper._ledger.close()
 
@@ -57,7 +57,7 @@ def test_a_reservation_that_waited_is_given_back_when_the_run_was_interrupted(ke
 def test_what_leaves_a_worker_is_looked_at_for_what_the_driver_has_put_into_the_vault_since(tmp_path, monkeypatch):
     told = ToldRewriter({"Zorblax Quenneville": ("PERSON", "Person A")})
     monkeypatch.setattr(opening, "local_rewriter", lambda _level: told)
-    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", None, "standard", tmp_path / "x.vault"))
+    keeper = Keeper(tmp_path / "x.ledger", "job", None, privacy="standard", vault=tmp_path / "x.vault")
     driver = opening.open_gate("standard", tmp_path / "x.vault")
     try:
         assert keeper.check_outgoing(["Why does Zorblax Quenneville cough?"]) is None

@@ -24,17 +24,6 @@ from drag_graph.privacy.gate_opening import open_gate
 
 
 @dataclass(frozen=True, slots=True)
-class Custody:
-    """The files of the keeper: the ledger with the budget of `job` (up to `limit_usd`), and the vault of the privacy gate."""
-
-    ledger: Path
-    job: str
-    limit_usd: float | None
-    privacy: Privacy = "off"
-    vault: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Open:
     """An open reservation and its worker."""
 
@@ -49,17 +38,20 @@ class Keeper:
     A worker is identified by its number and its `life`, which changes when Ray restarts it.
     """
 
-    def __init__(self, custody: Custody) -> None:
+    def __init__(
+        self, ledger: Path, job: str, limit_usd: float | None, *, privacy: Privacy = "off", vault: Path | None = None
+    ) -> None:
+        """`ledger` has the budget of `job`, up to `limit_usd`; `vault` is that of the privacy gate."""
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
         self._lives: dict[int, str] = {}
         self._problem: DragGraphError | None = None
         self._interrupted = threading.Event()
         try:
-            self._ledger = Ledger(custody.ledger)
-            self._account = self._ledger.account(custody.job)
-            self._budget = Budget(custody.limit_usd, self._account)
-            self._gate = open_gate(custody.privacy, custody.vault)
+            self._ledger = Ledger(ledger)
+            self._account = self._ledger.account(job)
+            self._budget = Budget(limit_usd, self._account)
+            self._gate = open_gate(privacy, vault)
         except DragGraphError as error:  # raised by `check` instead of ending the process
             self._problem = error
 

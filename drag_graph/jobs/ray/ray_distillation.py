@@ -12,7 +12,7 @@ from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.jobs.ray.cluster import Cluster
-from drag_graph.jobs.ray.keeper import Custody, Keeper
+from drag_graph.jobs.ray.keeper import Keeper
 from drag_graph.jobs.ray.ray_messages import Outcome, answer
 from drag_graph.jobs.ray.ray_worker import Place, Task, Worker
 from drag_graph.model import Aggregation, Query, Subgraph
@@ -129,7 +129,6 @@ class RayDistillation:
         number = settings.ray_processes or min(settings.workers, self._cluster.processors())
         self._in_flight = [0] * number
         ledger, vault = settings.ledger_path.absolute(), settings.vault_path.absolute()
-        custody = Custody(ledger, run.job, settings.budget_usd, settings.privacy or "off", vault)
         name = f"drag-graph keeper {run.id}"
         self._keeper = (
             # A query makes one call at a time, so no more calls wait than there are queries, twice if workers are lost.
@@ -141,7 +140,7 @@ class RayDistillation:
                 scheduling_strategy=NodeAffinitySchedulingStrategy(self._cluster.here(), soft=False),
                 **_RESTARTED,
             )
-            .remote(custody)
+            .remote(ledger, run.job, settings.budget_usd, privacy=settings.privacy or "off", vault=vault)
         )
         until = time.monotonic() + START_SECONDS
         _waited(self._keeper.check.remote(), START_SECONDS)
