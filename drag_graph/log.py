@@ -52,11 +52,6 @@ def event(name: str, *, level: int = logging.INFO, **fields: Any) -> None:
         LOGGER.log(level, name, extra={_FIELDS: fields})
 
 
-def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the fields of a logged event."""
-    return dict(getattr(record, _FIELDS, {}))
-
-
 @contextmanager
 def timed(stage: str, source_id: str) -> Iterator[None]:
     """Log the duration of a stage and whether it ended with an error, which is passed on."""

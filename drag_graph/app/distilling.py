@@ -162,7 +162,7 @@ class _LedgerResults:
 
 
 def _kept(session: Session, report: RunReport) -> RunReport:
-    report.read_from(_LedgerResults(session.settings.ledger_path))
+    report.journal = _LedgerResults(session.settings.ledger_path)
     return report
 
 

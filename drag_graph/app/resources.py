@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 STORE = ("store", "neo4j_username", "neo4j_password", "neo4j_database", "store_timeout")
 """Settings of the one store that an application is opened on."""
-EMBEDDER = ("embedder", "embedder_base_url", "embedder_api_key")
-STUDENT = ("student", "student_base_url", "student_api_key", "student_timeout", "quantisation", "scoring")
-GATE = ("privacy", "rewriter", "rewriter_base_url", "teacher_timeout", *EMBEDDER)
 WRITTEN_ELSEWHERE = "another process is writing to the store"
 Item = TypeVar("Item")
 
@@ -189,21 +186,17 @@ class Resources:
 
     def gate(self, settings: Settings) -> "PrivacyGate | None":
         """Return the privacy gate of settings whose level is set; None for `off`."""
-        key = ("gate", settings.vault_path, *_values(settings, GATE))
+        key = ("gate", settings.privacy, settings.vault_path, settings.model_for("rewriter"), settings.model_for("embedder"))
         return self._shared.once(key, lambda: self._shared.opened.enter_context(opened_gate(settings)))
 
     def embedder(self, settings: Settings) -> Embedder:
         """Return the embedder; one on another machine is behind the gate of the settings."""
         gate = None if embedder_is_here(settings) else self.gate(settings)
-        key = ("embedder", id(gate), *_values(settings, EMBEDDER))
+        key = ("embedder", id(gate), settings.model_for("embedder"))
         return self._shared.once(key, lambda: make_embedder(settings, gate.outgoing if gate else unchecked))
 
     def student(self, settings: Settings) -> Student:
         """Return the student, behind the gate of the settings."""
         gate, embedder = self.gate(settings), self.embedder(settings)
-        key = ("student", id(gate), id(embedder), *_values(settings, STUDENT))
+        key = ("student", id(gate), id(embedder), settings.model_for("student"), settings.quantisation, settings.scoring)
         return self._shared.once(key, lambda: make_student(settings, embedder, gate.outgoing if gate else unchecked))
-
-
-def _values(settings: Settings, names: tuple[str, ...]) -> tuple[Hashable, ...]:
-    return tuple(getattr(settings, name) for name in names)

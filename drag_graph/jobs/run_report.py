@@ -25,11 +25,8 @@ class RunReport:
         self.cost_usd = 0.0
         self.own_ids: dict[int, str] = {}
         """The lines' own ids that the privacy gate keeps from the journal, by line number."""
-        self._journal: RunResults = journal
-
-    def read_from(self, results: RunResults) -> None:
-        """Read results from here from now on, because the journal is about to be closed."""
-        self._journal = results
+        self.journal: RunResults = journal
+        """The source of the results."""
 
     @property
     def run_id(self) -> str:
@@ -43,7 +40,7 @@ class RunReport:
 
     def results(self) -> Iterator[QueryResult]:
         """Yield the results in the input's order."""
-        for result in self._journal.results(self.run_id):
+        for result in self.journal.results(self.run_id):
             yield replace(result, input_id=self.own_ids.get(result.line, result.input_id))
 
     @property
@@ -51,11 +48,11 @@ class RunReport:
         """0 all done, 1 some quarantined or rejected, or the code of what stopped the run."""
         if self.stopped is not None:
             return self.stopped.exit_code
-        return 1 if self.rejected or "quarantined" in self._journal.sums(self.run_id) else 0
+        return 1 if self.rejected or "quarantined" in self.journal.sums(self.run_id) else 0
 
     def totals(self) -> dict[str, Any]:
         """Return counts by status, calls, tokens, cost in US dollars and seconds."""
-        sums = self._journal.sums(self.run_id)
+        sums = self.journal.sums(self.run_id)
         counts: dict[str, Any] = {status: sums[status]["queries"] if status in sums else 0 for status in STATUSES}
         totals: dict[str, Any] = {name: sum(part[name] for part in sums.values()) for name in ("queries", *SUMS)}
         head = {"queries": totals.pop("queries"), **counts, "rejected": len(self.rejected)}

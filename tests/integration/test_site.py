@@ -15,7 +15,6 @@ from network import Proxy
 
 from drag_graph.ask.find_lines import SHOWN
 from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError, Withheld
-from drag_graph.log import fields_of
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.students.nearest_student import NearestStudent
@@ -498,7 +497,7 @@ def test_a_site_waits_for_its_cloud_with_growing_pauses(folder, caplog):
         until(lambda: len(caplog.records) >= 3)
         stop.set()
         thread.join(60)
-    pauses = [fields_of(record)["seconds"] for record in caplog.records[:3]]
+    pauses = [record.drag_graph_fields["seconds"] for record in caplog.records[:3]]
     assert pauses == sorted(pauses)
     assert 0.25 <= pauses[0] <= 0.5
     assert 1.0 <= pauses[2] <= 2.0

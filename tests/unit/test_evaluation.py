@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph import log
 from drag_graph.errors import InputError, MalformedReply
 from drag_graph.evaluation import baselines
 from drag_graph.evaluation import plots as pictures
@@ -296,7 +295,7 @@ def test_rows_that_cannot_be_asked_are_named_and_left_out(tmp_path, caplog, monk
     assert [item.query.text for item in found.items] == ["Is it wet?"]
     assert found.left_out == {"unusable": 2, "without_evidence": 1, "repeated": 0}
     # Where pytest listens at two loggers, it hears each record twice.
-    named = [log.fields_of(record) for record in dict.fromkeys(caplog.records)]
+    named = [record.drag_graph_fields for record in dict.fromkeys(caplog.records)]
     assert [(fields.get("task"), fields.get("line")) for fields in named] == [(str(path), 1), (str(path), 4), (str(path), None)]
     assert named[1]["why"] == 'no "answer" to compare with'
     assert named[2]["rows"] == 1
