@@ -27,7 +27,6 @@ from edges_corpora import CORPORA, SEED, Question, Setup, drawn, facts, made, re
 from drag_graph.app.resources import Resources
 from drag_graph.ask.answers import plain_answer
 from drag_graph.ask.find_lines import Finder
-from drag_graph.compose.model_factories import make_embedder
 from drag_graph.compose.session import Session
 from drag_graph.compose.site_setup import make_cloud
 from drag_graph.compose.store_opening import open_store
@@ -38,6 +37,7 @@ from drag_graph.evaluation.metrics import token_f1
 from drag_graph.graph.paging import pages, source_ids
 from drag_graph.inputs import make_query
 from drag_graph.model import Subgraph
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings, load_settings

@@ -28,13 +28,13 @@ from edges_corpora import Question, documents, questions, recall
 from drag_graph.app.resources import Resources
 from drag_graph.ask.answers import plain_answer
 from drag_graph.compose.document_setup import make_ingester
-from drag_graph.compose.model_factories import make_embedder
 from drag_graph.documents.document_files import files_in
 from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.evaluation.metrics import token_f1
 from drag_graph.inputs import make_query
 from drag_graph.model import Answer
 from drag_graph.models.gguf_runtime import LlamaServer
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import load_settings
 

@@ -18,14 +18,15 @@ from typing import Any
 
 from distill import CALLS, Server, questions, settings_for
 
-from drag_graph.compose.model_factories import make_embedder, make_teacher
+from drag_graph.compose.model_factories import make_teacher
 from drag_graph.compose.store_opening import open_store
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Distillation
 from drag_graph.jobs.distill_job import Distiller
-from drag_graph.jobs.ray import RayDistillation
+from drag_graph.jobs.ray.ray_distillation import RayDistillation
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.run_journal import Run
 from drag_graph.version import __version__
 
@@ -73,11 +74,16 @@ def measure(where: tuple[str, int], number: int, turns: int, settings: Any, file
     run = new_run()
     if engine == "ray":
         from drag_graph.jobs.ray import ray_distillation as distillation
+        from drag_graph.jobs.ray.ray_worker import Worker
 
-        def make(*given: Any) -> Any:
-            return Burning(distillation.make_teacher(*given), turns)
+        class BurningWorker(Worker):
+            def _make(self) -> Distillation:
+                made = super()._make()
+                made._teacher = Burning(made._teacher, turns)  # noqa: SLF001 - a measurement
+                return made
 
-        distills: Any = RayDistillation(settings, embedder, run, make)
+        distillation.Worker = BurningWorker
+        distills: Any = RayDistillation(settings, embedder, run)
     else:
         distills = Distillation(settings, embedder, Burning(make_teacher(settings, run, Interruption(), ledger), turns))
     store.embedder((embedder.name, embedder.dimension))

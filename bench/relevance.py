@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from drag_graph.compose.model_factories import make_embedder
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.settings import load_settings
 
 FILLERS = re.compile(

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Literal, get_args
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.compose.model_factories import asked_as, make_embedder
+from drag_graph.compose.model_factories import asked_as
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.plans import plan_settings
 from drag_graph.errors import ConfigurationError
@@ -21,6 +21,7 @@ from drag_graph.manage.reaggregation import AggregateReport, reaggregate
 from drag_graph.manage.short_ids import full_id
 from drag_graph.manage.subgraph_import import Importer, ImportReport
 from drag_graph.model import Aggregation, Query, Subgraph
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.model_roles import Embedder
 
 ExportFormat = Literal["jsonl", "subgraphs"]

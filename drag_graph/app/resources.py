@@ -10,11 +10,12 @@ from weakref import WeakSet
 
 from drag_graph.app.open_stores import OpenStores, open_stores_of
 from drag_graph.ask.asker import UNKEPT
-from drag_graph.compose.model_factories import embedder_is_here, make_embedder, make_student, opened_gate, privacy_level
+from drag_graph.compose.model_factories import embedder_is_here, opened_gate, privacy_level
 from drag_graph.compose.session import Session
 from drag_graph.compose.store_opening import is_written_elsewhere, open_store
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.models.locality import unchecked
+from drag_graph.models.model_choice import make_embedder, make_student
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder, Student
 from drag_graph.ports.setting_types import Role

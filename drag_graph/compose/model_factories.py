@@ -20,7 +20,6 @@ from drag_graph.models.model_choice import (
     check_name,
     is_here,
     make_embedder,
-    make_student,
     plugin_model,
     recorded_name,
     server_of,
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from drag_graph.privacy.model_rewriter import Reworder
     from drag_graph.privacy.privacy_gate import PrivacyGate
     from drag_graph.privacy.vault import Vault
-
-__all__ = ["make_embedder", "make_student"]
 
 
 def privacy_level(settings: Settings, *, role: Role = "teacher", asks: bool = False) -> Privacy:

@@ -13,7 +13,6 @@ from drag_graph.ask.asker import Asker
 from drag_graph.compose.model_factories import (
     file_teacher,
     make_batch_teacher,
-    make_embedder,
     make_teacher,
     opened_gate,
     privacy_level,
@@ -33,7 +32,7 @@ from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
-from drag_graph.models.model_choice import FILES
+from drag_graph.models.model_choice import FILES, make_embedder
 from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
 from drag_graph.ports.model_roles import Embedder, Student, Teacher
 from drag_graph.ports.run_journal import Run
@@ -141,7 +140,7 @@ class Session:
     def _distills(self, run: Run, interruption: Interruption) -> Distills:
         if self.settings.engine != "ray":
             return self._distillation(self.teacher_of(run, interruption))
-        from drag_graph.jobs.ray import RayDistillation
+        from drag_graph.jobs.ray.ray_distillation import RayDistillation
 
         self._ray = RayDistillation(self.settings, self.embedder, run, privacy=self.fingerprint, interruption=interruption)
         self._opened.callback(self._ray.close)

@@ -8,11 +8,11 @@ from cli import render_answers
 from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
 from drag_graph.ask.asker import BATCH, GONE, Asker
 from drag_graph.ask.find_lines import Finder
-from drag_graph.compose.model_factories import make_student
 from drag_graph.errors import StoreUnavailable
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.model_choice import make_student
 from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph

@@ -5,10 +5,10 @@ import pytest
 from drag_graph.ask.asker import Asker
 from drag_graph.ask.broad_questions import ENOUGH
 from drag_graph.ask.find_lines import Finder, Found
-from drag_graph.compose.model_factories import make_student
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.model_choice import make_student
 from drag_graph.ports.community_store import Community, CommunityChanges
 from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings

@@ -6,7 +6,3 @@
 Ray starts, places and restarts the processes, and repeats the work of lost ones. All state is on the driver's machine: the
 driver's process has the store and the journal, the keeper's process the tape and the budget.
 """
-
-from drag_graph.jobs.ray.ray_distillation import RayDistillation
-
-__all__ = ["RayDistillation"]
