@@ -216,7 +216,7 @@ def test_what_was_quarantined_after_paid_calls_is_asked_again_only_on_demand(sto
         again = distiller(store, teacher, journal).run(lines)
         assert len(teacher.calls) == asked
         assert [result.status for result in again.queries] == ["quarantined", "complete"]
-        assert "--retry-quarantined" in again.queries[0].error
+        assert "retry_quarantined" in again.queries[0].error
         assert (again.queries[1].evidence, again.queries[1].triples, again.totals()["cost_usd"]) == (5, 3, 0)
         teacher.failing.clear()
         last = distiller(store, teacher, journal, retry=True).run(lines)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from drag_graph.errors import ConfigurationError
@@ -11,7 +10,6 @@ from drag_graph.models.model_catalogue import Price, count_tokens
 _SAFETY = 1.2
 _OVERHEAD = 200
 """Allowance for providers that count more tokens than the tokenizer here, as a factor and in tokens."""
-_SHAPES = 64
 
 
 def highest_price(
@@ -21,7 +19,8 @@ def highest_price(
     if price_of(model, 0, 0) is None:
         return None
     limit = int(parameters.get("max_completion_tokens") or parameters["max_tokens"])
-    tokens = count_tokens(model, messages) + _tokens_of(model, json.dumps(parameters.get("response_format", "")))
+    schema = {"role": "user", "content": json.dumps(parameters.get("response_format", ""))}
+    tokens = count_tokens(model, [*messages, schema])
     return price_of(model, int(tokens * _SAFETY) + _OVERHEAD, limit)
 
 
@@ -29,8 +28,3 @@ def no_price_error(model: str) -> ConfigurationError:
     """Return the error for a budget and a model without a price."""
     hint = "Leave out `budget_usd=LIMIT`, or use the name that LiteLLM's price list has for the model."
     return ConfigurationError(f"No price is known for the model {model!r}, so the budget cannot be enforced.", hint=hint)
-
-
-@lru_cache(_SHAPES)
-def _tokens_of(model: str, text: str) -> int:
-    return count_tokens(model, [{"role": "user", "content": text}])
