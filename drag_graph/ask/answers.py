@@ -15,11 +15,14 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 def gold_text(query: Query) -> str | None:
     """Return a query's gold answer as answers record it: the letter of an option, or the first correct text."""
-    if query.gold is None:
-        return None
+    return LABELS[query.gold] if isinstance(query.gold, int) else next(iter(gold_texts(query)), None)
+
+
+def gold_texts(query: Query) -> tuple[str, ...]:
+    """Return the correct texts of a query: of the option, or all accepted ones; none without a gold answer."""
     if isinstance(query.gold, int):
-        return LABELS[query.gold]
-    return query.gold if isinstance(query.gold, str) else next(iter(query.gold), None)
+        return (query.options[query.gold],)
+    return (query.gold,) if isinstance(query.gold, str) else query.gold or ()
 
 
 def is_correct(query: Query, text: str, label: str | None) -> bool | None:
@@ -28,8 +31,7 @@ def is_correct(query: Query, text: str, label: str | None) -> bool | None:
         return None
     if isinstance(query.gold, int):
         return label == LABELS[query.gold]
-    golds = (query.gold,) if isinstance(query.gold, str) else query.gold
-    return plain_answer(text) in {plain_answer(gold) for gold in golds}
+    return plain_answer(text) in {plain_answer(gold) for gold in gold_texts(query)}
 
 
 def make_answer(

@@ -228,16 +228,17 @@ class Asker:
         assembly = self._assembled(query, known, found, chosen.lines)
         student_reply = self._student.answer(assembly.prompt)
         privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
+        empty = no_answer(query, student=self._student.name, created_at=_now())
+        empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
+        result = AskResult(
+            empty,
+            input_id=_own_id(question),
+            how=found.how,
+            nearest=found.nearest,
+            has_unsearchable=found.how == "nothing" and self._has_unsearchable(),
+        )
         if found.how == "nothing" and not student_reply.text:
-            empty = no_answer(query, student=self._student.name, created_at=_now())
-            empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
-            return AskResult(
-                empty,
-                input_id=_own_id(question),
-                how=found.how,
-                nearest=found.nearest,
-                has_unsearchable=self._has_unsearchable(),
-            )
+            return result
         prompt, reply = _disguised(known, query, chosen.lines, assembly.prompt, student_reply)
         sources = _sources_of(found, prompt.lines)
         answer = make_answer(
@@ -255,12 +256,17 @@ class Asker:
             correct = is_correct(question.given or query, student_reply.text, student_reply.label)
             answer = answer.model_copy(update={"correct": correct, "gold": answer.gold if query.options else None})
         dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *private, *found.dropped)
-        context = self._student.count_tokens(block(prompt.lines)) if prompt.lines else 0
-        result = AskResult(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
-        # The hash of the original prompt would give away a name, since the rest of the prompt is known.
-        prompt_hash = "" if known else sha256_of([assembly.prompt.text])
-        lacks = found.how == "nothing" and self._has_unsearchable()
-        return replace(result, prompt_hash=prompt_hash, disguise=disguise, nearest=found.nearest, has_unsearchable=lacks)
+        return replace(
+            result,
+            answer=answer,
+            probabilities=reply.probabilities,
+            context_tokens=self._student.count_tokens(block(prompt.lines)) if prompt.lines else 0,
+            dropped=dropped,
+            weighed=found.weighed,
+            # The hash of the original prompt would give away a name, since the rest of the prompt is known.
+            prompt_hash="" if known else sha256_of([assembly.prompt.text]),
+            disguise=disguise,
+        )
 
     def _assembled(self, query: Query, known: Disguise | None, found: Found, lines: tuple[Line, ...]) -> Assembly:
         """Return the prompt, with the original texts if the student may know them."""

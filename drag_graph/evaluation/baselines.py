@@ -12,6 +12,7 @@ import numpy as np
 
 from drag_graph.errors import InputError, MissingExtra
 from drag_graph.evaluation.evaluation_run import LinesOf
+from drag_graph.graph.paging import pages
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import Evidence, Query, Subgraph, TeacherCall
 from drag_graph.ports.model_roles import Embedder
@@ -86,8 +87,7 @@ def by_bm25(passages: Sequence[str], number: int) -> Find:
 
 def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
     """Return a search for `number` passages by the cosine of question and passage."""
-    pages = [passages[start : start + _PAGE] for start in range(0, len(passages), _PAGE)]
-    vectors = np.concatenate([embedder.embed(page) for page in pages])
+    vectors = np.concatenate([embedder.embed(page) for page in pages(passages, _PAGE)])
 
     def find(question: str) -> list[str]:
         cosines = vectors @ embedder.embed([question])[0]

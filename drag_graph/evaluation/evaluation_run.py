@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
+from drag_graph.ask.answers import gold_texts
 from drag_graph.ask.ask_result import AskResult
 from drag_graph.ask.asker import Asker
 from drag_graph.errors import InputError
@@ -119,7 +120,7 @@ class Evaluation:
 
 
 def _json_lines(records: Iterable[Record]) -> Iterable[str]:
-    return (json.dumps(record.to_dict(), ensure_ascii=False) + "\n" for record in records)
+    return (json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in records)
 
 
 def own_subgraphs(read: Read) -> LinesOf:
@@ -174,13 +175,9 @@ def record_of(query: Query, result: AskResult, mode: str) -> Record:
         prompt_tokens=given.prompt_tokens,
         context_tokens=result.context_tokens,
         seconds=given.latency_ms / 1000,
-        f1=None if query.options else metrics.token_f1(original.text, _golds(query)),
+        f1=None if query.options else metrics.token_f1(original.text, gold_texts(query)),
         error=result.problem,
     )
-
-
-def _golds(query: Query) -> Sequence[str]:
-    return [query.gold] if isinstance(query.gold, str) else query.gold if isinstance(query.gold, tuple) else ()
 
 
 def summary_of(records: Sequence[Record], about: dict[str, Any]) -> dict[str, Any]:

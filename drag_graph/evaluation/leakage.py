@@ -5,8 +5,8 @@ names the right option is no leak: a fact about the answer has to name it.
 """
 
 import re
-from collections.abc import Sequence
 
+from drag_graph.ask.answers import gold_texts
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.name_forms import ARTICLES, fold, tokens
 from drag_graph.model import LABELS, Query
@@ -34,7 +34,7 @@ def leaks(text: str, query: Query) -> bool:
 
     If the gold answer is unknown, every option counts as the answer.
     """
-    golds = _golds(query)
+    golds = gold_texts(query) or query.options
     right = LABELS[: len(query.options)] if query.gold is None else [LABELS[query.gold]] if isinstance(query.gold, int) else ()
     named = {letter for groups in _LETTER.findall(text.strip()) for letter in groups if letter}
     return (
@@ -43,14 +43,6 @@ def leaks(text: str, query: Query) -> bool:
         or any(re.search(_VERDICT.format(re.escape(gold)), text, re.IGNORECASE) for gold in golds)
         or any(_is_little_more(text, gold) for gold in golds)
     )
-
-
-def _golds(query: Query) -> Sequence[str]:
-    if isinstance(query.gold, int):
-        return [query.options[query.gold]]
-    if isinstance(query.gold, str):
-        return [query.gold]
-    return query.gold or query.options
 
 
 def _is_little_more(text: str, answer: str) -> bool:

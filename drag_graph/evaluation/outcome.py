@@ -11,9 +11,11 @@ Items are written as they are answered, so that an interrupted evaluation can be
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from drag_graph.errors import InputError
 from drag_graph.evaluation.intervals import mcnemar, paired_difference, wilson
@@ -51,15 +53,8 @@ class Record:
     """F1 of the words of an open answer; None for a question with options."""
     error: str = ""
 
-    @classmethod
-    def of(cls, document: dict[str, Any]) -> Self:
-        """Return the record of a line of `items.jsonl`."""
-        lists = {key: tuple(document[key]) for key in ("options", "probabilities", "lines")}
-        return cls(**{**document, **lists})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as `items.jsonl` has it."""
-        return asdict(self)
+_RECORD = TypeAdapter(Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +95,7 @@ def read_records(folder: Path) -> list[Record]:
     if not path.is_file():
         raise InputError(f"{folder} is not the outcome of an evaluation: it has no {ITEMS}.", hint=HINT)
     with path.open(encoding="utf-8") as file:
-        return [Record.of(json.loads(line)) for line in file if line.endswith("\n")]
+        return [_RECORD.validate_json(line) for line in file if line.endswith("\n")]
 
 
 def read_mode(folder: Path, mode: str) -> list[Record]:

@@ -33,17 +33,17 @@ class SiteAsker:
         """Ask a question. If the cloud cannot help, the local answer states the reason. Raises ReplyError and Withheld."""
         answers = self._asker.several(query, self._candidates)
         verdict = verdict_on(answers, self._embedder, self._agreement)
-        best = answers[verdict.best]
-        if verdict.is_sure:
-            return self._asker.keep(_with_facts(best, _facts(verdict)))
-        try:
-            reply = self._client.ask(best.answer.question, best.answer.options)
-        except (CloudError, Withheld) as error:
-            return self._asker.keep(_with_facts(best, _facts(verdict, problem=str(error))))
-        if reply.answer.strip() and reply.lines:
-            return self._asker.keep(_cloud_result(best, reply, query, _facts(verdict, reply)))
-        why = reply.problem or ("it has no answer" if reply.lines else "no site has released a line for it")
-        return self._asker.keep(_with_facts(best, _facts(verdict, reply, problem=why)))
+        best, reply, problem = answers[verdict.best], None, ""
+        if not verdict.is_sure:
+            try:
+                reply = self._client.ask(best.answer.question, best.answer.options)
+            except (CloudError, Withheld) as error:
+                problem = str(error)
+            else:
+                if reply.answer.strip() and reply.lines:
+                    return self._asker.keep(_cloud_result(best, reply, query, _facts(verdict, reply)))
+                problem = reply.problem or ("it has no answer" if reply.lines else "no site has released a line for it")
+        return self._asker.keep(_with_facts(best, _facts(verdict, reply, problem)))
 
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
         """Ask every line, as `Asker.ask_all` does."""

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -342,7 +342,7 @@ def test_a_task_of_the_harness_has_the_lines_in_the_order_of_the_outcome(tmp_pat
     asked = replace(
         record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=lines, prompt_hash=sha256_of([prompt])
     )
-    write_lines(tmp_path / ITEMS, [json.dumps(asked.to_dict())])
+    write_lines(tmp_path / ITEMS, [json.dumps(asdict(asked))])
     write_about(tmp_path, "option-text-norm", line_order)
     write_tasks(tmp_path, tmp_path / "tasks")
     assert json.loads((tmp_path / "tasks" / "drag_graph_wet_graph.jsonl").read_text())["prompt"] == prompt
@@ -355,7 +355,7 @@ def test_no_task_of_the_harness_is_written_where_one_cannot_be(tmp_path, scoring
         record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=(), prompt_hash=sha256_of([prompt])
     )
     other = replace(asked, mode="evidence", prompt_hash=asked.prompt_hash if last else "another")
-    write_lines(tmp_path / ITEMS, (json.dumps(one.to_dict()) for one in (asked, other)))
+    write_lines(tmp_path / ITEMS, (json.dumps(asdict(one)) for one in (asked, other)))
     write_about(tmp_path, scoring)
     with pytest.raises(InputError) as caught:
         write_tasks(tmp_path, tmp_path / "tasks")
@@ -369,7 +369,7 @@ def test_a_task_of_the_harness_leaves_out_what_failed(tmp_path):
         record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=(), prompt_hash=sha256_of([prompt])
     )
     records = [asked, replace(asked, id="b", error="the model said nothing", prompt_hash="", correct=False)]
-    write_lines(tmp_path / ITEMS, (json.dumps(one.to_dict()) for one in records))
+    write_lines(tmp_path / ITEMS, (json.dumps(asdict(one)) for one in records))
     write_about(tmp_path, "option-text")
     assert write_tasks(tmp_path, tmp_path / "tasks") == {"drag_graph_wet_graph": 1}
     [row] = [json.loads(line) for line in (tmp_path / "tasks" / "drag_graph_wet_graph.jsonl").read_text().splitlines()]
@@ -400,7 +400,7 @@ def test_two_outcomes_are_compared_on_what_both_have():
 
 
 def test_a_line_that_a_crash_cut_off_counts_as_not_written(tmp_path):
-    whole = json.dumps(record("a").to_dict()) + "\n"
+    whole = json.dumps(asdict(record("a"))) + "\n"
     (tmp_path / ITEMS).write_text(whole + whole[: len(whole) // 2])
     assert read_records(tmp_path) == [record("a")]
     with pytest.raises(InputError, match="not the outcome"):
@@ -409,7 +409,7 @@ def test_a_line_that_a_crash_cut_off_counts_as_not_written(tmp_path):
 
 def test_a_record_comes_back_as_it_was(tmp_path):
     kept = replace(record(), error="x", answer="one\u2028two\x85three")
-    (tmp_path / ITEMS).write_text(json.dumps(kept.to_dict(), ensure_ascii=False) + "\n")
+    (tmp_path / ITEMS).write_text(json.dumps(asdict(kept), ensure_ascii=False) + "\n")
     assert read_records(tmp_path) == [kept]
 
 
