@@ -1,7 +1,7 @@
 """`graph.sites`: this machine as a site of a cloud."""
 
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from drag_graph.app.questions import Questions, question_lines
@@ -40,15 +40,10 @@ class SiteSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class SiteStatus:
+class SiteStatus(SiteSetup):
     """The state of a site. `problem` is the reason if the cloud does not answer or does not know the site."""
 
-    cloud: str
-    name: str
-    problem: str
-    last_sync: dict[str, Any]
-    release: str
-    never_leave: tuple[str, ...]
+    last_sync: dict[str, Any] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -57,14 +52,7 @@ class SiteStatus:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `edge status --json` document."""
-        return {
-            "cloud": self.cloud,
-            "name": self.name,
-            "reachable": self.problem or "yes",
-            "last_sync": self.last_sync or None,
-            "release": self.release,
-            "never_leave": list(self.never_leave),
-        }
+        return SiteSetup.to_dict(self) | {"reachable": self.problem or "yes", "last_sync": self.last_sync or None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +151,7 @@ class SitesGroup(ResourceUser):
         except CloudError as error:
             problem = str(error)
         last_sync = Traffic(settings.traffic_path).last_sync()
-        return SiteStatus(settings.cloud, settings.edge_name, problem, last_sync, settings.release, settings.never_leave)
+        return SiteStatus(settings.cloud, settings.edge_name, settings.release, settings.never_leave, problem, last_sync)
 
     def traffic(self) -> TrafficReport:
         """Return the number of requests, texts and bytes between this site and its cloud, by day and kind."""
