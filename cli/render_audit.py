@@ -8,7 +8,7 @@ from rich.text import Text
 from .render import console, write
 
 if TYPE_CHECKING:
-    from drag_graph.app.answer_results import Audit
+    from drag_graph.app.answer_audit import Audit
 
 
 def audit(value: "Audit", form: str) -> None:

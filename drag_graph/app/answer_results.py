@@ -3,42 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from drag_graph.app.answer_audit import Audit
+from drag_graph.app.answer_tracing import Tracing
 from drag_graph.ask.answer_file import answers_text
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.errors import DragGraphError, StoreError
 from drag_graph.model import Answer, Line, Subgraph
 from drag_graph.report.audit_document import subgraph_text
-from drag_graph.report.audit_page import audit_page
-from drag_graph.report.audit_tree import audit_text
 from drag_graph.report.graph_page import graph_page
-from drag_graph.report.prov import prov_document
-
-if TYPE_CHECKING:
-    from drag_graph.app.answer_tracing import Tracing
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """The way back from an answer: context lines, edges, triples, evidence, teacher calls."""
-
-    document: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `audit --json` document."""
-        return self.document
-
-    def to_prov(self) -> dict[str, Any]:
-        """Return it as W3C PROV-JSON."""
-        return prov_document(self.document)
-
-    def to_html(self) -> str:
-        """Return it as a page that opens offline."""
-        return audit_page(self.document)
-
-    def __str__(self) -> str:
-        return audit_text(self.document)
 
 
 class ContextLines(tuple[Line, ...]):
@@ -55,7 +29,7 @@ class GivenAnswer:
     """An answer as `ask` returns it."""
 
     result: AskResult
-    _tracing: "Tracing" = field(repr=False, compare=False)
+    _tracing: Tracing = field(repr=False, compare=False)
     not_distilled: tuple[str, ...] = ()
     """Why the teacher's evidence for the question is missing, if `distill_missing` could not get it."""
 
@@ -126,7 +100,7 @@ class GivenAnswers(Sequence[GivenAnswer]):
     """The answers to several questions, in their order, and what became of the other lines of a file."""
 
     report: AnswersReport
-    _tracing: "Tracing" = field(repr=False, compare=False)
+    _tracing: Tracing = field(repr=False, compare=False)
     not_distilled: tuple[str, ...] = ()
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from drag_graph.app.answer_results import Audit
+from drag_graph.app.answer_audit import Audit
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.compose.store_opening import recorded_requests
 from drag_graph.errors import StoreError

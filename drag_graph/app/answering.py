@@ -5,9 +5,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from drag_graph.app.answer_audit import Audit
 from drag_graph.app.answer_results import (
     AnswerList,
-    Audit,
     GivenAnswer,
     GivenAnswers,
     SourceList,

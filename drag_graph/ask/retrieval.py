@@ -41,7 +41,7 @@ _NO_NAMES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class SearchThresholds:
     """From which similarity on something is relevant. They depend on the embedder.
 
     `query`, `name` and `summary` are the minimum cosine of a stored query, of a concept's name and of a community's summary
@@ -56,8 +56,8 @@ class Thresholds:
     answer: float
 
 
-LEXICAL = Thresholds(query=0.4, line=0.5, name=0.45, summary=0.25, answer=0.0)
-OTHERS = Thresholds(query=0.5, line=0.6, name=0.5, summary=0.35, answer=0.6)
+LEXICAL = SearchThresholds(query=0.4, line=0.5, name=0.45, summary=0.25, answer=0.0)
+OTHERS = SearchThresholds(query=0.5, line=0.6, name=0.5, summary=0.35, answer=0.6)
 """Measured by `bench/relevance.py`, `bench/broad.py` and `bench/found_lines.py`; see docs/asking.md."""
 
 
@@ -74,10 +74,10 @@ class Seeds:
         return all(seed.kind == "query" for seed in self.seeds)
 
 
-def thresholds(embedder: str, override: float | None = None) -> Thresholds:
+def thresholds(embedder: str, override: float | None = None) -> SearchThresholds:
     """Return the thresholds for an embedder's name, or `override` for all of them."""
     if override is not None:
-        return Thresholds(override, override, override, override, override)
+        return SearchThresholds(override, override, override, override, override)
     return LEXICAL if embedder.startswith("lexical") else OTHERS
 
 
