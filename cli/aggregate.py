@@ -28,8 +28,7 @@ def aggregate(
 ) -> None:
     """Rebuild the simple graph from the stored triples under other settings.
 
-    No model is called and no triple changes. A sentence that a teacher merged stays if its edge rests on the same triples
-    again.
+    No model is called and no triple changes. A statement that a teacher wrote is kept if its edge has the same triples.
 
     Examples:
       drag-graph aggregate --threshold 0.5
@@ -43,4 +42,4 @@ def aggregate(
     render.table(("", "before", "after"), rows, wrapped="", title=f"{report.sources} simple graphs rebuilt")
     if report.statements_kept or report.statements_dropped:
         kept, dropped = report.statements_kept, report.statements_dropped
-        render.console().print(f"Sentences merged by a teacher: {kept} kept, {dropped} dropped.")
+        render.console().print(f"Statements written by a teacher: {kept} kept, {dropped} dropped.")

@@ -123,7 +123,7 @@ def audit(
 ) -> None:
     """Trace an answer back: context line, edge, triples, evidence, teacher call.
 
-    If other sites of a cloud have released lines, each is asked through the cloud what is behind them.
+    If the answer uses lines of other sites, these are asked through the cloud for the evidence behind the lines.
 
     Examples:
       drag-graph audit 3f2a

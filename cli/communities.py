@@ -31,9 +31,9 @@ def communities(
 ) -> None:
     """Group what is connected and summarise each group.
 
-    The Leiden algorithm finds the groups; small ones are merged into a neighbour. Run it after `link`, as often as you like:
-    unchanged communities keep their id and summary. Rules write the summaries, or a model that sees the strongest edges. The
-    same command resumes an interrupted run.
+    The Leiden algorithm finds the groups; small ones are merged into a neighbour. Run the command after `link`: unchanged
+    communities keep their id and summary. A summary is written by rules, or by a model that sees the strongest edges. The same
+    command resumes an interrupted run.
 
     Examples:
       drag-graph communities

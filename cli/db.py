@@ -80,8 +80,8 @@ def migrate(
 ) -> None:
     """Upgrade the store's schema to this version of drag-graph.
 
-    Commands that write to the store do this by themselves. There is no way back: an older drag-graph refuses the store
-    afterwards, so make a copy first if somebody still uses one.
+    Commands that write to the store do this by themselves. It cannot be undone: an older drag-graph refuses the store
+    afterwards. Make a copy first if somebody still uses an older version.
 
     Example: drag-graph db migrate --dry-run
     """
@@ -113,7 +113,7 @@ def verify(graph: "DragGraph", json: options.Json = False) -> None:
 @app.command()
 @options.with_settings("embedder", *options.STORE)
 def repair(graph: "DragGraph", json: options.Json = False) -> None:
-    """Rebuild what can be rebuilt from the stored data. Exits with 3 if something is left, and shows how to fix it.
+    """Rebuild what can be rebuilt from the stored data. Exits with 3 if problems remain, and shows how to fix them.
 
     Orphans are removed, simple edges rebuilt, and questions without a vector embedded again. See docs/graph.md.
 
@@ -126,7 +126,7 @@ def repair(graph: "DragGraph", json: options.Json = False) -> None:
         render.document(report.to_dict())
     elif report.repairs:
         rows = ((item.check, item.number, "yes" if item.mended else "no", item.what) for item in report.repairs)
-        render.table(("check", "number", "fixed", "what"), rows, wrapped="what")
+        render.table(("check", "number", "fixed", "result"), rows, wrapped="result")
     else:
         render.console().print("No problems found.")
     raise typer.Exit(0 if report else StoreUnfit.exit_code)

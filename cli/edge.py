@@ -121,7 +121,7 @@ def calibrate(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Find the agreement from which local answers are sure, for a rate of cloud calls or of wrong local answers.
+    """Find the agreement at which a site answers locally, for a given rate of cloud calls or of wrong local answers.
 
     Each question is answered several times (`--candidates`) with different lines of the store. No answer is stored. The command
     prints the setting for `drag-graph.toml`.

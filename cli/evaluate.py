@@ -202,7 +202,7 @@ def table(
 ) -> None:
     """Run the evaluations of a published table: all combinations of the settings that its file varies.
 
-    Prints the expected calls, tokens and price first. Flags win over the file. Run the same command again to resume.
+    Prints the expected calls, tokens and price first. Flags override the file. Run the same command again to resume.
 
     Examples:
       drag-graph eval table examples/paper/table-02.toml --dry-run

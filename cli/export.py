@@ -24,9 +24,8 @@ def export(
 ) -> None:
     """Export the whole graph as JSON lines.
 
-    There is one line per node or edge in canonical order, or with --format subgraphs one per source. In canonical order, stores
-    with equal content give equal bytes on every engine. A subgraph line has everything of its source, with times, costs and
-    vectors, but no answers and no concepts (see docs/import.md).
+    `jsonl` has one line for each node and edge, in canonical order: stores with equal content give equal bytes on every engine.
+    `subgraphs` has one line for each source, with times, costs and vectors, but without answers and concepts (docs/import.md).
 
     Examples:
       drag-graph export --format jsonl -o graph.jsonl

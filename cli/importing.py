@@ -28,7 +28,7 @@ def import_(
 
     Importing a file again changes nothing. A source that is stored with different content is a conflict and stays, unless
     --replace is given. Unusable lines are left out. Run the same command again to resume an interrupted import. In another
-    namespace than the file's, all ids change, because they are hashes that include it. Simple edges are derived again.
+    namespace, all ids change, because the namespace is part of each hash. Simple edges are derived again.
 
     Answers and concepts are not in the file: run `drag-graph link` afterwards.
 

@@ -24,7 +24,7 @@ _COLOURS = {"added": "green", "changed": "green", "unchanged": "default", "remov
 @options.with_settings(*options.INGESTING)
 def ingest(
     graph: "DragGraph",
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders; - is standard input.", metavar="PATH...")],
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders; - is standard input.", metavar="PATH")],
     name: Annotated[str | None, typer.Option("--name", help="With -: the name of the document.")] = None,
     sync: Annotated[bool, typer.Option("--sync", help="Erase stored documents of these folders whose file is gone.")] = False,
     no_compact: Annotated[

@@ -25,9 +25,9 @@ def link(
 ) -> None:
     """Find the same things in different sources, so that questions share evidence.
 
-    Concepts are joined by name, alias and embedding. Run it after `distill` and `ingest`, as often as you like: it links what
-    is new, also while other processes distill or erase. Merges that were undone are not made again. The same command resumes
-    an interrupted run.
+    Concepts are merged by name, alias and embedding. Run the command after `distill` and `ingest`: it links what is new, even
+    while other processes distill or erase. A merge that was undone is not repeated. The same command resumes an interrupted
+    run.
 
     Examples:
       drag-graph link
@@ -68,7 +68,7 @@ def _print_report(report: "LinkReport", *, as_json: bool) -> None:
     if not any(number for _, number in rows):
         typer.echo("Everything is linked.")
         return
-    render.table(("what", "number"), rows)
+    render.table(("result", "number"), rows)
     if report.merged:
         render.console().print("List the merges: [bold]drag-graph link --show[/bold]")
 

@@ -25,7 +25,7 @@ def check(
     page: Annotated[bool, typer.Option("--page", help="Print a web page.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Show what would be sent of each question: the outgoing text, each replacement, and what would be withheld.
+    """Show what would be sent for each question: the outgoing text, each replacement, and what would be withheld.
 
     Nothing is sent or stored. The output contains the original questions.
 
