@@ -82,10 +82,10 @@ class LlamaServer:
         try:
             reply = self._client.request("GET" if document is None else "POST", path, json=document)
         except httpx.HTTPError as error:  # too slow, or it ended
-            message = f"llama.cpp with {self.path.name} does not answer: {type(error).__name__}."
+            message = f"The llama.cpp server with {self.path.name} does not answer: {type(error).__name__}."
             raise ModelUnavailable(message, hint="Try again when the machine is less busy.") from error
         if reply.is_error:
-            raise ModelUnavailable(f"llama.cpp with {self.path.name} answers HTTP {reply.status_code}.")
+            raise ModelUnavailable(f"The llama.cpp server with {self.path.name} answers HTTP {reply.status_code}.")
         return reply.json()
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class GgufModel:
             entry = self._force(before, self.tokens("a", "part")[-1], probabilities=self._server.vocabulary)
             entry = next((other for other in (entry or {}).get("top_logprobs", ()) if other["id"] == token), None)
         if entry is None or entry["id"] != token:
-            raise ModelUnavailable(f"llama.cpp with {self._path.name} does not report the likelihood of a given token.")
+            raise ModelUnavailable(f"The llama.cpp server with {self._path.name} reports no likelihood of a given token.")
         return float(entry["logprob"])
 
     def _force(self, before: list[int], token: int, *, probabilities: int) -> Any:

@@ -144,7 +144,7 @@ def _entry(document: Mapping[str, Any]) -> _Entry:
         raise QueryInvalid('There is no list "evidence".')
     texts, problems = valid_entries(EvidenceItem, "evidence", evidence)
     if not texts:
-        raise QueryInvalid('the list "evidence" holds no text')
+        raise QueryInvalid('The list "evidence" contains no text.')
     if not isinstance(triples, list):
         problems.append('"triples" is not a list')
         triples = []
