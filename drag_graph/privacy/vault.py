@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from drag_graph.errors import MissingExtra, StoreUnfit
 from drag_graph.ledger.sqlite_file import FileKind, SqliteFile
 from drag_graph.ports.private_details import Finding, Kept, texts_by_field
@@ -57,6 +59,9 @@ class Original:
     def texts(self) -> dict[str, str]:
         """The question and its options, by field."""
         return texts_by_field(self.question, self.options)
+
+
+_ORIGINAL = TypeAdapter(Original)
 
 
 class Vault:
@@ -158,7 +163,7 @@ class Vault:
             return []
         with file.reading() as rows:
             entries = rows.execute(f"SELECT n, content FROM originals {where}", values).fetchall()  # noqa: S608 - fixed words
-        return [(n, _original(json.loads(self._decrypted(content)))) for n, content in entries]
+        return [(n, _ORIGINAL.validate_json(self._decrypted(content))) for n, content in entries]
 
     def _decrypted(self, content: bytes) -> bytes:
         from cryptography.fernet import InvalidToken
@@ -189,12 +194,6 @@ def _number_for_good(rows: sqlite3.Connection) -> None:
         rows.execute(_ORIGINALS)
         rows.execute("INSERT INTO originals SELECT * FROM older")
         rows.execute("DROP TABLE older")
-
-
-def _original(document: dict[str, Any]) -> Original:
-    findings = tuple(Finding(**item) for item in document.pop("findings"))
-    kept = tuple(Kept(**item) for item in document.pop("kept"))
-    return Original(**{**document, "options": tuple(document["options"])}, findings=findings, kept=kept)
 
 
 def _key(path: Path, *, is_new: bool) -> bytes:
