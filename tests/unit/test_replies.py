@@ -19,7 +19,7 @@ from drag_graph.models.teachers.reply_reading import (
 )
 from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
-from drag_graph.ports.teacher_replies import UNSTATED_CONFIDENCE, EvidenceReply, ScoresReply, StatementsReply, TriplesReply
+from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply, StatementsReply, TriplesReply
 
 FACTS = [{"text": f'Fact {i} has {{braces}}, [brackets] and "quotes".', "framing": "causal"} for i in range(3)]
 TEXT = json.dumps({"evidence": FACTS})
@@ -70,6 +70,15 @@ def test_what_is_no_confidence_discards_its_triple(number):
     assert "confidence" in reply.discarded[0]
     with pytest.raises(Unreadable, match="confidence"):
         read(f'{{"triples": [{bad}]}}', TriplesReply)
+
+
+def test_a_doubled_key_is_believed_in_neither_value():
+    doubled = json.dumps(TRIPLE).replace('"object": "c"', '"object": "c", "object": "d"')
+    reply = read(f'{{"triples": [{json.dumps(TRIPLE)}, {doubled}]}}', TriplesReply)
+    assert [item.object for item in reply.triples] == ["c"]
+    assert "object" in reply.discarded[0]
+    with pytest.raises(Unreadable, match='a list "evidence"'):
+        read('{"evidence": [{"text": "a"}], "evidence": [{"text": "b"}]}', EvidenceReply)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.8, 0.95])
@@ -237,73 +246,3 @@ def test_more_evidence_than_asked_for_is_cut_fewer_is_kept():
 def test_confidences_are_finite():
     reply = read(json.dumps({"triples": [TRIPLE] * 2}), TriplesReply)
     assert all(math.isfinite(item.confidence) for item in reply.triples)
-
-
-TEXTS = (
-    "The Moon pulls the sea, and so it causes the tides.",
-    "Wind makes waves on the open sea.",
-    "\u65e0\u6d6a\u7684\u6d77\u9762\u4f1a\u53cd\u5c04\u6708\u5149\u3002",
-)
-
-
-def grounded(text, evidence=TEXTS):
-    request = TeacherRequest(Query(id="q", text="Why?"), "triples", TriplesReply, (), "1", texts=evidence)
-    return fit(read(text, TriplesReply), request)
-
-
-def rows(reply):
-    return [(item.subject, item.predicate, item.object, item.confidence, item.evidence) for item in reply.triples]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[["the Moon", "pulls", "the sea"]]',
-        '{"triples": [["the Moon", "pulls", "the sea"]]}',
-        '{"triples": [{"head": "the Moon", "relation": "pulls", "tail": "the sea"}]}',
-        '{"nodes": [{"id": "the Moon"}], "relationships": [{"source": "the Moon", "type": "pulls", "target": "the sea"}]}',
-        '{"nodes": "[1]", "edges": "[{\\"source\\": \\"the Moon\\", \\"type\\": \\"pulls\\", \\"target\\": \\"the sea\\"}]"}',
-        '{"triples": [{"subject": "the Moon", "predicate": "pulls", "object": "the sea"}]}',
-    ],
-)  # fmt: skip
-def test_the_same_triple_is_read_out_of_json_of_any_shape(text):
-    assert rows(grounded(text)) == [("the Moon", "pulls", "the sea", UNSTATED_CONFIDENCE, (0,))]
-
-
-class TestEvidenceOfTriples:
-    def test_all_that_have_both_ends(self):
-        texts = (*TEXTS, "Strong WIND also makes waves.", "The wind.", "Winter has no waves.")
-        assert rows(grounded('[["The Wind", "makes", "waves"]]', texts))[0][4] == (1, 3)
-
-    def test_without_one_the_triple_is_discarded_with_its_reason(self):
-        reply = grounded('[["the Moon", "pulls", "the sea"], ["the Sun", "pulls", "the sea"]]')
-        assert rows(reply) == [("the Moon", "pulls", "the sea", UNSTATED_CONFIDENCE, (0,))]
-        assert reply.discarded == ("triples[1]: it names no evidence, and none holds both its ends",)
-
-    @pytest.mark.parametrize("evidence", [TEXTS, ()])
-    def test_when_none_is_left_the_reply_is_unreadable(self, evidence):
-        with pytest.raises(Unreadable, match="evidence"):
-            grounded('[["the Sun", "pulls", "the sea"]]', evidence)
-
-    def test_positions_that_are_named_count(self):
-        text = (
-            '{"triples": [{"head": "a", "relation": "b", "tail": "c", "evidence": [1, 9]}, ["the Moon", "pulls", "the sea"]]}'
-        )
-        assert [row[4] for row in rows(grounded(text))] == [(1,), (0,)]
-        with pytest.raises(Unreadable):
-            grounded('{"triples": [{"head": "the Moon", "relation": "pulls", "tail": "the sea", "evidence": []}]}')
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The Moon pulls the sea.",
-        "pulls(the Moon, the sea)",
-        '("relationship"<|>"the Moon"<|>"the sea"<|>"The Moon pulls the sea."<|>8)##',
-        '{"answer": "the Moon"}',
-        '["the Moon", "the sea"]',
-    ],
-)
-def test_text_without_a_triple_in_json_is_unreadable(text):
-    with pytest.raises(Unreadable):
-        grounded(text)

@@ -8,7 +8,6 @@ from typing import Any
 LIKE_JSON = re.compile(r"""\{\s*(?:["'}\u201c]|[A-Za-z_]\w*\s*:)|\[\s*["'\[{\]\u201c]""")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _OPENING, _CLOSING = re.compile(r"[{\[]"), re.compile(r"[}\]]")
-_DECODER = json.JSONDecoder(strict=False)
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
@@ -62,3 +61,14 @@ def looks_cut_off(broken: str) -> bool:
 def _last_closed(text: str) -> int:
     """Return the position after the last closing bracket, 0 without one."""
     return max(text.rfind("}"), text.rfind("]")) + 1
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. A key with two different values becomes None."""
+    document: dict[str, Any] = {}
+    for key, value in pairs:
+        document[key] = value if document.get(key, value) == value else None
+    return document
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, strict=False)

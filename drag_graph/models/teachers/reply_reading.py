@@ -1,7 +1,8 @@
 """Parse and validate the text of a reply (docs/replies.md). No I/O.
 
-The text is parsed strictly first (without reasoning, code fences and prose), then by `json-repair`. Nothing is guessed: NaN is
-not a number, and an unclosed document is cut off, not a shorter one.
+The text is parsed strictly first (without reasoning, code fences and prose), then by `json-repair`, then as the records and
+calls that some models write instead of JSON. Nothing is guessed: NaN is not a number, a key with two values has none, and an
+unclosed document is cut off, not a shorter one.
 """
 
 import re
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from drag_graph.graph.grounding import Grounds
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.teachers.json_repair import LIKE_JSON, documents, looks_cut_off, repaired
+from drag_graph.models.teachers.reply_records import triple_entries
 from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.teacher_replies import EvidenceReply, Reply, ScoresReply, StatementsReply, TriplesReply
@@ -59,7 +61,8 @@ def read(text: str, schema: type[R], *, finish_reason: str = "stop") -> R:
             raise CutOff("the reply stops in the middle")
         if finish_reason == "content_filter" or is_refusal(body):
             raise Refused("the reply declines to answer")
-        reply, later = _first_fitting(repaired(broken), schema)
+        records = triple_entries(body) if schema is TriplesReply and not _REFUSAL.match(body) else []
+        reply, later = _first_fitting([*repaired(broken), *([records] if records else [])], schema)
     except RecursionError as error:
         raise Unreadable("the reply is nested too deeply") from error
     if reply is None:
