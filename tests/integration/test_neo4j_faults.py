@@ -162,7 +162,7 @@ class TestNobodyThere:
             connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
 
         began = time.monotonic()
-        with listener(talk) as address, pytest.raises(StoreUnavailable, match="speaks HTTP") as caught:
+        with listener(talk) as address, pytest.raises(StoreUnavailable, match="does not speak Neo4j's Bolt") as caught:
             store_at(f"{scheme}://{address}", timeout=120).counts()
         assert time.monotonic() - began < 60.0
         assert "7687" in caught.value.hint

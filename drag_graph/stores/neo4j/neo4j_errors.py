@@ -30,8 +30,6 @@ _SECURITY = {
         "refuses all logins for some seconds after too many wrong passwords",
         f"{CREDENTIALS} Then wait a few seconds.",
     ),
-    "TokenExpired": ("no longer accepts the credentials", CREDENTIALS),
-    "AuthorizationExpired": ("no longer accepts the credentials", CREDENTIALS),
     "Forbidden": ("does not let this user do that", READING),
 }
 
@@ -80,12 +78,7 @@ def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
         kind, text = type(cause).__name__, str(cause)
         if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME:
             return "its host name is unknown", "Check the host in `store=ADDRESS` or NEO4J_URI."
-        if "looks like HTTP" in text:
-            return (
-                "that port speaks HTTP, not Bolt",
-                "Use the Bolt port (7687 by default) in `store=ADDRESS` or NEO4J_URI; 7474 is the port of Neo4j Browser.",
-            )
-        if kind in ("BoltHandshakeError", "BoltProtocolError", "UnsupportedServerProduct"):
+        if "looks like HTTP" in text or kind in ("BoltHandshakeError", "BoltProtocolError", "UnsupportedServerProduct"):
             return (
                 "the server at this port does not speak Neo4j's Bolt protocol",
                 "Check the port in `store=ADDRESS` or NEO4J_URI (7687 by default), and that it is Neo4j 5.26 or newer.",
