@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import options, render
+from . import options, output, render
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -125,7 +125,9 @@ def repair(graph: "DragGraph", json: options.Json = False) -> None:
     if json:
         render.document(report.to_dict())
     elif report.repairs:
-        rows = ((item.check, item.number, "yes" if item.mended else "no", item.what) for item in report.repairs)
+        rows = (
+            (item.check, item.number, "yes" if item.mended else "no", output.with_flags(item.what)) for item in report.repairs
+        )
         render.table(("check", "number", "fixed", "result"), rows, wrapped="result")
     else:
         render.console().print("No problems found.")

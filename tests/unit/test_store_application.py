@@ -3,9 +3,13 @@
 import io
 
 import pytest
+from typer.testing import CliRunner
 
+from cli.app import app
 from drag_graph import errors
 from drag_graph.app import DragGraph
+from drag_graph.app.store_group import RepairReport, StoreGroup
+from drag_graph.manage.verification import Repair
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.testing.builders import as_distilled, make_document_subgraph, make_subgraph
@@ -103,3 +107,12 @@ def test_an_answer_never_denies_what_search_cannot_find_yet(graph):
     fill(graph, as_distilled(make_document_subgraph(1, edges=3)))
     result = graph.ask("What does the beetle eat?", student="nearest")
     assert result.reason.endswith("some stored evidence is not searchable before `drag-graph link`")
+
+
+def test_the_table_of_repairs_names_arguments_as_flags(monkeypatch, tmp_path):
+    left = Repair("vector", 1, "Use `embedder=lexical`.", mended=False)
+    monkeypatch.setattr(StoreGroup, "repair", lambda _group: RepairReport((left,)))
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["db", "repair"])
+    assert done.exit_code == 3
+    assert "Use `--embedder lexical`." in done.stdout
