@@ -157,15 +157,15 @@ def test_what_a_call_and_a_model_said_is_gone_from_every_path(place, filled, mon
 
 
 def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
-    assert "Give one of" in place.run("db", "erase", "--yes", code=2)
-    assert "Give one of" in place.run("db", "erase", "--query-id", filled[0], "--where", "domain=general", "--yes", code=2)
+    assert "Pass one of" in place.run("db", "erase", "--yes", code=2)
+    assert "Pass one of" in place.run("db", "erase", "--query-id", filled[0], "--where", "domain=general", "--yes", code=2)
     assert "created-before" in place.run("db", "erase", "--where", "text=x", "--yes", code=2)
     for text in ("yesterday", "now", "2026", "Q1", "01/02/2026"):
         assert f"'{text}' is not a date" in place.run("db", "erase", "--where", f"created-before={text}", "--yes", code=2)
     for flag in ("--query-id", "--teacher-call"):
         for text in (filled[0][:3], f"{filled[0][:3]}  ", " ", "     ", "\t"):
             assert "too short" in place.run("db", "erase", flag, text, "--yes", code=2)
-        assert "Give one of" in place.run("db", "erase", flag, "", "--yes", code=2)
+        assert "Pass one of" in place.run("db", "erase", flag, "", "--yes", code=2)
     assert "is not a condition" in place.run("db", "erase", "--where", " ", "--yes", code=2)
     assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zzzz", "--yes", code=3)
     nothing = {"what": "all queries and documents where input_id=nobody", "note": "nothing matches"}
