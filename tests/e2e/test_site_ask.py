@@ -51,7 +51,7 @@ def cloud(tmp_path):
 
 @pytest.fixture
 def alps(cloud, tmp_path):
-    """Another site, that knows of glaciers and releases passages."""
+    """Another site, which knows about glaciers and releases passages."""
     cloud, address, tokens = cloud
     store, stop = DictStore(), threading.Event()
     store.migrate()
@@ -75,7 +75,7 @@ def alps(cloud, tmp_path):
     thread.start()
     end = time.monotonic() + 60
     while not any(site["summaries"] and site["online"] for site in cloud.listing()):
-        assert time.monotonic() < end, "the site has not told its summary"
+        assert time.monotonic() < end, "the site has not sent its summary"
         time.sleep(0.02)
     yield
     stop.set()

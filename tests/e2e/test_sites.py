@@ -118,7 +118,7 @@ class System:
         self.start(name, "edge", "serve")
 
     def restore(self):
-        """Start what does not run, and wait until all are connected and have told their summaries."""
+        """Start what does not run, and wait until all are connected and have sent their summaries."""
         self.network.delay, self.network.is_down = 0.0, False
         if "cloud" not in self.processes:
             self.serve_cloud()
@@ -130,7 +130,7 @@ class System:
         return Settings(store=str(self.folder / name / ".drag-graph/graph.lbug"))
 
     def online(self):
-        """The names of the sites that are connected and have told their summaries."""
+        """The names of the sites that are connected and have sent their summaries."""
         operator = running_cloud(self.settings("cloud").operator_path)
         return {site["name"] for site in operator.sites() if site["online"] and site["summaries"]} if operator else set()
 

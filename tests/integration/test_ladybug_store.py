@@ -292,7 +292,7 @@ def test_a_read_only_file_or_folder_is_refused_for_writing_and_can_be_read(reach
     assert as_nobody(reachable, path, "read") == "3\n"
     said = as_nobody(reachable, path, "write")
     assert said.startswith("StoreUnfit")
-    assert "may not be written" in said
+    assert "is not writable" in said
 
 
 def test_a_file_that_may_not_be_read_is_refused(reachable):

@@ -158,7 +158,7 @@ def test_a_log_that_may_not_be_read_is_named():
         done = subprocess.run(
             [sys.executable, "-c", READER, str(warm), str(path)], cwd=ROOT, capture_output=True, text=True, timeout=100
         )
-        assert done.stdout.startswith(f"StoreUnfit The log {path}.wal of the store may not be read")
+        assert done.stdout.startswith(f"StoreUnfit The log {path}.wal of the store is not readable")
 
 
 def test_all_that_writes_is_refused_in_words(filled):
@@ -282,7 +282,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path, declar
     with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:
         connection.execute(declared)
     for use in (LadybugStore.migrate, LadybugStore.migrations, LadybugStore.sources):
-        with pytest.raises(StoreUnfit, match="is a database of something else") as caught:
+        with pytest.raises(StoreUnfit, match="is not a drag-graph store") as caught:
             use(LadybugStore(path, read_only=read_only))
         assert "`store=FILE`" in caught.value.hint
     with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:

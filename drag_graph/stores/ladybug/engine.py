@@ -178,7 +178,7 @@ class Engine:
             self._reading.notify_all()
             if not is_free:
                 raise StoreLocked(
-                    f"{self.location} is read by this process.", hint="Run the same command again when the reading has ended."
+                    f"This process is still reading {self.location}.", hint="Try again when the reading has ended."
                 )
             yield
 

@@ -86,9 +86,7 @@ class LadybugAccess:
         with self._open().reading() as session:
             # A store of ours has its history from its first table on: both are made in one transaction.
             if session.run("show_tables"):
-                raise StoreUnfit(
-                    f"{self.location} is a database of something else.", hint="Choose another file with `store=FILE`."
-                )
+                raise StoreUnfit(f"{self.location} is not a drag-graph store.", hint="Choose another file with `store=FILE`.")
         return []
 
     def sent_vector(self, vector: Vector) -> bytes:

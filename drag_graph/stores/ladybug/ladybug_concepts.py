@@ -27,7 +27,7 @@ class LadybugConcepts(LadybugPart, SharedConcepts):
         place = os.path.realpath(self._access.location), self._namespace
         with _linked_lock:
             if place in _linked:
-                where, who = f"namespace {self._namespace!r} of {self._access.location}", f"thread {_linked[place]}"
+                where, who = f"Namespace {self._namespace!r} of {self._access.location}", f"thread {_linked[place]}"
                 raise StoreLocked(f"{where} is being linked by {who} of this process.", hint="Wait until it ends.")
             _linked[place] = threading.current_thread().name
         try:

@@ -171,7 +171,7 @@ class LadybugSearch:
 
 
 class LadybugPart(NamespacePart):
-    """A part of a store that searches vectors; `index` returns those of a kind (`LadybugSearch.index`)."""
+    """A part of a store with vector search; `index` returns the vectors of a kind (`LadybugSearch.index`)."""
 
     def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
         super().__init__(access)

@@ -53,7 +53,7 @@ def readable(path: Path, timeout: float) -> Iterator[tuple[Path, Mark | None]]:
                     yield copy, None
                     return
         if time.monotonic() >= deadline:
-            raise StoreUnavailable(f"{path} is being written to by another process, without a pause.", hint=AGAIN)
+            raise StoreUnavailable(f"Another process keeps writing to {path}.", hint=AGAIN)
         time.sleep(_PAUSE)
 
 

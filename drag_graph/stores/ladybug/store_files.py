@@ -61,7 +61,7 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
             message, cause = str(error), error
             misread = BROKEN_RECORD.search(message) is not None
         except OSError as error:
-            raise StoreUnfit(f"{path} may not be read: {error.strerror}.", hint="Check its permissions.") from error
+            raise StoreUnfit(f"{path} is not readable: {error.strerror}.", hint="Check its permissions.") from error
         except (ValueError, LookupError, OverflowError, MemoryError) as error:
             # Raised while the engine reads a broken file, or the torn end of a log.
             message, cause, misread = DAMAGED, error, True
@@ -113,15 +113,15 @@ def require_file(path: Path, *, read_only: bool) -> None:
 
 def _require_rights(path: Path, *, read_only: bool) -> None:
     if not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK):
-        raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}.", hint=_RIGHTS)
+        raise StoreUnfit(f"{path} is not {'readable' if read_only else 'writable'}.", hint=_RIGHTS)
     log = Path(f"{path}.wal")
     if log.exists() and not os.access(log, os.R_OK):
-        raise StoreUnfit(f"The log {log} of the store may not be read.", hint="Check its permissions.")
+        raise StoreUnfit(f"The log {log} of the store is not readable.", hint="Check its permissions.")
 
 
 def _require_folder(folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise StoreUnfit(f"The folder {folder} may not be written to.", hint=_RIGHTS)
+        raise StoreUnfit(f"The folder {folder} is not writable.", hint=_RIGHTS)
     if os.statvfs(folder).f_blocks == 0:
         # A folder such as /proc would otherwise be reported as a full disk.
         raise StoreUnfit(f"Files cannot be stored in {folder}.", hint="Choose another file with `store=FILE`.")

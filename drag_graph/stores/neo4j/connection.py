@@ -142,8 +142,8 @@ class Neo4jConnection:
         def once() -> Result:
             # The driver's `execute_write` is not used. It doubles its pauses without limit: after an outage of ten seconds it
             # tries again after thirty. If a statement fails, it also returns the connection to the pool before it ends the
-            # transaction. If another thread takes it, the statement's error is lost (driver 6.4.1). So after an error of the
-            # driver, the transaction, which is rolled back by then, is not touched.
+            # transaction. If another thread takes it, the statement's error is lost (driver 6.4.1). So this
+            # code leaves the transaction alone after an error of the driver, which has rolled it back.
             nonlocal perhaps_done
             with self._session("WRITE") as session:
                 transaction = session.begin_transaction()

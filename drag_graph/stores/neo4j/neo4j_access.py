@@ -15,7 +15,7 @@ from drag_graph.stores.shared import migrations as migrate
 Result = TypeVar("Result")
 
 INDEX_SECONDS = 86_400
-"""Seconds that an upgrade waits until the new indexes are filled, which takes long in a large store."""
+"""Seconds that an upgrade waits for new indexes, which fill slowly in a large store."""
 
 
 class Neo4jAccess:
@@ -98,7 +98,7 @@ class Neo4jAccess:
     def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
         """Apply one statement after another: Neo4j separates changes of schema and data.
 
-        Of two processes that upgrade at once both apply all statements, so each statement must be repeatable.
+        Two processes that upgrade at the same time both apply all statements, so each must be repeatable.
         """
         for text in statements:
             self._connection.change_schema(text)

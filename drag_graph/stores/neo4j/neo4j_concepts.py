@@ -48,7 +48,7 @@ class Neo4jConcepts(SharedConcepts):
 
     @property
     def _place(self) -> str:
-        return f"namespace {self._namespace!r} of {self._access.location}"
+        return f"Namespace {self._namespace!r} of {self._access.location}"
 
     def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
         del changed_vectors  # no vectors are kept in this process
@@ -57,7 +57,8 @@ class Neo4jConcepts(SharedConcepts):
         def run(session: Work) -> Result:
             if token and not self._lease(session, token)[0]:
                 raise StoreLocked(
-                    f"{self._place} was taken over by another process, because this run was silent for too long.", hint=_HINT
+                    f"{self._place} was taken over by another process, because this run did not renew its lease in time.",
+                    hint=_HINT,
                 )
             return work(session.run)
 

@@ -109,7 +109,7 @@ def command(store: str) -> str:
 def require(dialect: Dialect, applied: Callable[[], Sequence[Migration]], location: str, store: str) -> None:
     """Raise StoreUnfit where a migration is pending, with the command that applies it; and as `plan` does.
 
-    `location` is what the store is called in words, `store` what `--store` takes.
+    `location` names the store in a message, `store` is the value of `--store`.
     """
     history = list(applied())
     if plan(known(dialect), history):

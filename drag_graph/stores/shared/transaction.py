@@ -53,7 +53,7 @@ class Access(Protocol):
 
 
 class NamespacePart:
-    """A part of a store, such as its concepts: statements on one namespace."""
+    """A part of a store, such as its concepts, within one namespace."""
 
     rows_at_once = 1000
     vectors_at_once = 100

@@ -48,7 +48,7 @@ def _accepts(address: str, password: str, *, new: str = "") -> bool:
                 text = (Path(__file__).parent / "set_password.cypher").read_text(encoding="utf-8")
                 session.run(text, {"old": password, "new": new}).consume()
             else:
-                session.begin_transaction().close()  # this proves that the default database serves, too
+                session.begin_transaction().close()  # proves that the default database serves
     except ClientError as error:
         if error.code in _REFUSED:
             return False

@@ -14,9 +14,11 @@ _SIZE = re.compile(r"[1-9][0-9]*[mgMG]")
 
 
 def check_size(name: str, size: str) -> None:
-    """Raise ConfigurationError unless `size` is a whole number and `m` or `g`."""
+    """Raise ConfigurationError unless `size` is a whole number followed by `m` or `g`."""
     if not _SIZE.fullmatch(size):
-        raise ConfigurationError(f"{size!r} is not a size for the {name}.", hint="Give a number and m or g: 512m, 4g.")
+        raise ConfigurationError(
+            f"{size!r} is not a size for the {name}.", hint="Pass a number followed by m or g, such as 512m or 4g."
+        )
 
 
 def write_configuration(home: Path, release: Neo4jRelease, bolt_port: int, http_port: int, page_cache: str) -> Path:
@@ -39,7 +41,7 @@ def write_configuration(home: Path, release: Neo4jRelease, bolt_port: int, http_
         # Nothing is reported to anybody: not by the server, not by Neo4j Browser, which it serves.
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",
-        # A setting that the version does not know stops the start instead of being ignored.
+        # An unknown setting stops the start instead of being ignored.
         "server.config.strict_validation.enabled": "true",
         **dict(release.settings),
     }

@@ -23,7 +23,7 @@ _PROBE_SECONDS = 30
 def find_java(release: Neo4jRelease, kit_folders: tuple[str, ...] = KIT_FOLDERS) -> Path:
     """Return the first `java` that can start `release`: from JAVA_HOME, PATH, or the usual folders.
 
-    The launcher is compiled on the fly, so that a runtime without a compiler does not do. Raises ConfigurationError.
+    The launcher is compiled at the start, so a runtime without a compiler is not enough. Raises ConfigurationError.
     """
     kits = list[str]()
     for candidate in _candidates(kit_folders):
@@ -57,7 +57,7 @@ def find_maven() -> Path:
     if path:
         return Path(path)
     raise ConfigurationError(
-        "Maven (mvn) is missing. It downloads Neo4j the first time.",
+        "Maven (mvn) is missing. The first start uses it to download Neo4j.",
         hint="Get it with `apt install maven`, or start Neo4j with `docker compose up -d`.",
     )
 

@@ -22,8 +22,8 @@ _SHOWN_LINES = 3
 def libraries(release: Neo4jRelease, on_progress: Callable[[str], None] = lambda _step: None) -> Path:
     """Return the folder with every library of `release`, fetched with Maven the first time (140 to 170 MB).
 
-    It is below XDG_CACHE_HOME or ~/.cache. Its name contains the hash of the pom; it gets that name once it is complete.
-    If several processes call this at once, one fetches and the others wait.
+    The folder is below XDG_CACHE_HOME or ~/.cache. Its name contains the hash of the pom, and exists only if the folder is
+    complete. If several processes call this at the same time, one fetches and the others wait.
 
     Raises ConfigurationError if Maven is missing or the cache cannot be written, StoreUnavailable if Maven fails.
     """
@@ -38,19 +38,20 @@ def libraries(release: Neo4jRelease, on_progress: Callable[[str], None] = lambda
         with FileLock(home / "fetch.lock"):
             if not folder.exists():  # another process may have fetched it in the meantime
                 on_progress(f"Fetching Neo4j {release.version} with Maven into {home}")
-                for leftover in home.glob("fetching-*"):  # of attempts that were killed
+                for leftover in home.glob("fetching-*"):  # from killed attempts
                     shutil.rmtree(leftover, ignore_errors=True)
                 with tempfile.TemporaryDirectory(prefix="fetching-", dir=home) as attempt:
                     _run_maven(maven, release, Path(attempt)).rename(folder)
     except OSError as error:
         raise ConfigurationError(
-            f"The cache folder {home} cannot be written: {error.strerror or error}.", hint="Set XDG_CACHE_HOME to another one."
+            f"The cache folder {home} cannot be written: {error.strerror or error}.",
+            hint="Set XDG_CACHE_HOME to another folder.",
         ) from error
     return folder
 
 
 def _run_maven(maven: Path, release: Neo4jRelease, folder: Path) -> Path:
-    """Return a new folder with the libraries, inside of `folder`. Raises StoreUnavailable."""
+    """Fetch the libraries into a new folder inside `folder` and return it. Raises StoreUnavailable."""
     target = folder / "lib"
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={target}"]
     shutil.copy(RESOURCES / "pom.xml", folder)

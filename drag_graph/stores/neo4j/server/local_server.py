@@ -95,11 +95,11 @@ def start_server(
     on_progress: Callable[[str], None] = lambda _step: None,
     parent: int | None = None,
 ) -> ServerReport:
-    """Start Neo4j on `home` in the background and return when it answers and `password` opens it; or return the one that runs.
+    """Start Neo4j on `home` in the background, or use the running one. Returns once it accepts `password`.
 
     Without a `password` one is generated, kept in the home's `password` file (readable by this user only) and used again the
     next time. The server listens on 127.0.0.1 only and outlives this process, but not the process `parent`. A port of 0 takes
-    a free one. The libraries are fetched first if need be. The page cache should hold the store (docs/scale.md).
+    a free one. Missing libraries are fetched first. The page cache should hold the store (docs/scale.md).
 
     Raises ConfigurationError (password, missing Java or Maven, home not writable), StoreUnfit (home belongs to a
     newer Neo4j), StoreUnavailable (port in use, Maven failed, no start within 120 s; the hint names the log).
@@ -131,7 +131,7 @@ def start_server(
     except OSError as error:
         raise ConfigurationError(
             f"The server's folder {home} cannot be used: {error.strerror or error}.",
-            hint="Choose another one with `home=FOLDER`.",
+            hint="Choose another folder with `home=FOLDER`.",
         ) from error
 
 
@@ -158,7 +158,7 @@ def _generated_password(home: Path) -> str:
     """Return the password that was generated for this home, generating it the first time."""
     path = home / _PASSWORD_FILE
     if not path.exists():
-        write_lines(path, [secrets.token_urlsafe(12)])  # for this user only
+        write_lines(path, [secrets.token_urlsafe(12)])  # readable by this user only
     return path.read_text(encoding="utf-8").strip()
 
 
@@ -187,7 +187,7 @@ def _launch(command: list[str], server: ServerReport, password: str) -> ServerRe
     write_lines(server.home / _RECORD, [json.dumps(record)])
     try:
         _wait(server, password)
-    except BaseException:  # Ctrl+C, too: a half-started server is of no use to anybody
+    except BaseException:  # also Ctrl-C: a half-started server is useless
         terminate(server.pid, server.home, STOP_SECONDS)
         raise
     return server
@@ -211,7 +211,7 @@ def _wait(server: ServerReport, password: str) -> None:
             try:
                 return ensure_password(server.store, password)
             except (DriverError, Neo4jError) as error:
-                state = str(error)  # a database that is still coming up
+                state = str(error)  # the database is still starting
         time.sleep(_POLL_SECONDS)
     raise StoreUnavailable(f"Neo4j {server.version} did not answer in time ({state}).", hint=f"See {log}.")
 

@@ -107,7 +107,7 @@ def reserve_ports(wanted: Sequence[tuple[str, int]]) -> list[int]:
             except OSError as error:
                 raise StoreUnavailable(
                     f"Port {port} ({name}) is in use on this machine, so Neo4j cannot listen there: {error.strerror}.",
-                    hint="Choose other ports with `bolt_port=PORT` and `http_port=PORT`, or stop what uses it.",
+                    hint="Choose other ports with `bolt_port=PORT` and `http_port=PORT`, or stop the program that uses it.",
                 ) from error
             ports.append(holder.getsockname()[1])
         return ports
