@@ -28,7 +28,7 @@ def aggregate(
 ) -> None:
     """Rebuild the simple graph from the stored triples under other settings.
 
-    No model is called and no triple changes. A statement that a teacher wrote is kept if its edge has the same triples.
+    No model is called and no triple changes. A statement that a teacher wrote is kept if its edge still has the same triples.
 
     Examples:
       drag-graph aggregate --threshold 0.5

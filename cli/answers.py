@@ -123,7 +123,7 @@ def audit(
 ) -> None:
     """Trace an answer back: context line, edge, triples, evidence, teacher call.
 
-    If the answer uses lines of other sites, these are asked through the cloud for the evidence behind the lines.
+    If the answer uses lines of other sites, the command requests their evidence through the cloud.
 
     Examples:
       drag-graph audit 3f2a

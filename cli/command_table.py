@@ -94,7 +94,7 @@ def _format_options(command: Any, context: Any, formatter: Any) -> None:
     for parameter in command.get_params(context):
         if record := parameter.get_help_record(context):
             name, text = record
-            if len(name) > formatter.width - 2:  # a long list of choices, which wraps in the text
+            if len(name) > formatter.width - 2:  # a long list of choices moves to the text, which wraps
                 name, _, choices = name.rpartition(" ")
                 text = f"{choices} {text}"
             panels.setdefault(parameter.rich_help_panel or f"{parameter.param_type_name}s".capitalize(), []).append(

@@ -32,7 +32,7 @@ def communities(
     """Group what is connected and summarise each group.
 
     The Leiden algorithm finds the groups; small ones are merged into a neighbour. Run the command after `link`: unchanged
-    communities keep their id and summary. A summary is written by rules, or by a model that sees the strongest edges. The same
+    communities keep their id and summary. Rules write the summaries, or a model that receives the strongest edges. The same
     command resumes an interrupted run.
 
     Examples:

@@ -49,7 +49,7 @@ NAMES = {
     "leave": ("--no-wait",),
     "rank_relations": ("--rank-relations/--no-rank-relations",),
 }
-"""Names of the flags that are not called like their setting or argument."""
+"""Flags whose names differ from those of their settings or arguments."""
 STORE = ("store", "namespace")
 DISTILLING = (*PANELS["Teacher"], *PANELS["Privacy"], *PANELS["Graph"], *PANELS["Store"])
 INGESTING = (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from drag_graph.settings import Settings
 
 AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
-"""Whether an error is printed as a JSON object as well: the flag --json of the command that runs."""
+"""Whether the command has --json, so that an error is printed as a JSON object as well."""
 STANDARD = Path("-")
 """The file name that means standard input or output."""
 STORE_SUFFIX = ".lbug"
@@ -51,7 +51,7 @@ def print_error(message: str, hint: str, exit_code: int) -> int:
 
 
 def with_flags(text: str) -> str:
-    """Return a message with each argument of Python, such as `privacy=off` or `batch=True`, written as its flag."""
+    """Replace the Python arguments in a message, such as `privacy=off` or `batch=True`, with their flags."""
 
     def flag(argument: re.Match[str]) -> str:
         from .options import NAMES

@@ -64,7 +64,7 @@ def table(
 ) -> None:
     """Print a table. On a terminal it fits the width: the columns in `wrapped` wrap, and others that do not fit are left out.
 
-    Columns in `optional` are left out first, the last of them before the others. In a pipe or file every row is one line, with
+    Columns in `optional` are left out first, starting with the last one. In a pipe or file every row is one line, with
     all its text. Cells are escaped unless they are a rich Text.
     """
     out = console()
@@ -222,7 +222,7 @@ _ESTIMATED = (
     ),
     *("summaries", "calls", "recorded_calls", "cached_calls", "tokens_in", "tokens_out", "price_usd", "how", "caution"),
 )
-"""The facts of an estimate that people see, by their key in the document."""
+"""The values of an estimate that are printed for people, by their key in the document."""
 _LABELS = {
     "number_of_evidence": "evidence per query",
     "top_k": "kept per query",
@@ -234,7 +234,7 @@ _LABELS = {
     "price_usd": "price",
     "how": "how this was estimated",
 }
-"""Their labels, if these are not the keys."""
+"""Labels that differ from their keys."""
 
 
 def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The way back from an answer to evidence and teacher calls."""
+"""Trace answers back to evidence and teacher calls."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,7 +23,7 @@ class Tracing(ResourceUser):
         return self.completed(document)
 
     def completed(self, document: dict[str, Any], *, local: bool = False) -> Audit:
-        """Return an audit with what the other sites, unless `local`, and the ledger know."""
+        """Return an audit with the facts of the ledger and, unless `local`, of the other sites."""
         settings = self._resources.settings
         if settings.cloud and not local:
             from drag_graph.compose.site_setup import complete_audit

@@ -219,8 +219,8 @@ def _asking(resources: Resources, *, keep: bool, local: bool = False, distill_mi
     if distill_missing:
         if not keep:
             raise ConfigurationError(
-                "A question is not distilled for an answer that is not kept.",
-                hint="Leave out `distill_missing=True`, or keep the answer.",
+                "`distill_missing=True` requires that answers are kept.",
+                hint="Leave out `distill_missing=True`, or keep the answers.",
             )
         check_teacher(settings)
     if settings.cloud and not local:  # the cloud passes questions on to other sites

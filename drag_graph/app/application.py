@@ -65,7 +65,7 @@ class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
         return other
 
     def close(self) -> None:
-        """Close the store and the models, or let the calls and runs that are under way close them at their end.
+        """Close the store and the models, or leave that to the last call or run that still uses them.
 
         Closing twice does nothing. Further calls raise ConfigurationError.
         """
@@ -120,7 +120,7 @@ class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
 
 
 def _close_later(resources: Resources) -> None:
-    """Close in another thread: the garbage collector calls this in any thread, which may hold any lock."""
+    """Close in a new thread, because the garbage collector may call this in a thread that holds a lock."""
     if threading.main_thread().is_alive():
         _thread.start_new_thread(resources.close, ())
     else:  # the process is ending

@@ -18,7 +18,7 @@ from drag_graph.settings import Settings
 THREADS = 32
 """Calls that are made at the same time."""
 ITEMS_AT_ONCE = 100
-"""Items of an iterator that are read in one call."""
+"""Number of items that one call reads from an iterator."""
 NOT_DERIVED = frozenset({"close", "in_namespace", "settings"})
 
 
@@ -42,7 +42,7 @@ def _derived(kind: type) -> dict[str, Any]:
         if name.startswith("_") or name in NOT_DERIVED:
             continue
         if isinstance(member, FunctionType):
-            # A context manager is annotated as an iterator, too.
+            # Context managers are annotated as iterators as well.
             is_stream = get_origin(member.__annotations__.get("return")) is Iterator and not hasattr(member, "__wrapped__")
             members[name] = (_stream if is_stream else _coroutine)(name, member)
         elif isinstance(member, cached_property) and issubclass(group := member.func.__annotations__["return"], ResourceUser):
@@ -88,7 +88,7 @@ class AsyncDragGraph(_AsyncMethods):
 
     Arguments and results are those of `DragGraph`, but iterators are asynchronous: `async for line in graph.export()`. A call
     runs in a thread, so the event loop goes on meanwhile; cancelling the coroutine does not stop it. With `wait=False`, `await`
-    the handle of a run for its report. To a type checker, the derived methods are `Any`. Use it as an asynchronous context
+    the handle of a run for its report. Type checkers see the derived methods as `Any`. Use it as an asynchronous context
     manager, or await `close`.
     """
 

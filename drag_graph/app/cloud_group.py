@@ -86,7 +86,7 @@ class CloudGroup(ResourceUser):
         key: Path | None = None,
         **settings: Any,
     ) -> Iterator[RunningCloud]:
-        """Serve in the background of a `with` block, which receives the address. Nothing is served outside of it.
+        """Serve in the background during a `with` block, which receives the address. Without `with`, nothing is served.
 
         Port 0 means any free port; `certificate` and `key` are PEM files.
 

@@ -54,9 +54,9 @@ class Exchange(ResourceUser):
         "jsonl" is one line per node or edge in canonical order, the same for equal stores; `full` adds times, costs, vectors
         and snapshots. "subgraphs" is one line per source, for `import_`.
 
-        "jsonl" is the state of the store when the first line is read. "subgraphs" is read in pages of sources: one that is
-        written or erased while you read may be in the export or not, but no source is in it in part. Between two lines nothing
-        is held, so other calls and `close` do not wait; to read on after `close` raises ConfigurationError.
+        "jsonl" shows the store as it was when the first line was read. "subgraphs" reads the store page by page: a source that
+        is written or erased meanwhile may be missing, but never incomplete. Between two lines the store is free, so other calls
+        and `close` do not wait. Reading on after `close` raises ConfigurationError.
 
         Raises ConfigurationError for "subgraphs" with `full`.
         """
@@ -75,11 +75,11 @@ class Exchange(ResourceUser):
                 lines = subgraph_files.lines_of(subgraph_files.head_of(store), self._subgraphs())
             else:
                 rest = canonical_lines(store.records(vectors=full), full=full)
-                lines = chain(list(islice(rest, 1)), rest)  # for the first line all are read, because they are sorted
+                lines = chain(list(islice(rest, 1)), rest)  # sorting reads all lines before the first one
         yield from lines
 
     def _subgraphs(self) -> Iterator[Subgraph]:
-        """Yield all subgraphs, sorted by source id. The store is lent for one page at a time."""
+        """Yield all subgraphs, sorted by source id. The store is borrowed for one page at a time."""
         after = ""
         while True:
             with self._resources.store() as store:

@@ -16,18 +16,18 @@ from drag_graph.ports.graph_store import GraphStore
 from drag_graph.settings import Settings
 
 IDLE = 1.0
-"""Seconds after which an embedded store that was opened for writing and is not used is closed. Opening it again, with its
-vectors, takes as long as a short answer, so it stays open between calls that follow each other."""
+"""Seconds after which an unused embedded store that was opened for writing is closed. Opening it again takes as long as a
+short answer, so it stays open between calls in quick succession."""
 PAUSE = 0.1
-"""Seconds between two looks at a lock of another process."""
+"""Seconds between two checks of another process's lock."""
 
 
 class OpenStores:
     """Lends the handles of one store. Thread-safe.
 
-    A process has an embedded file open either for reading or for writing, and writing serves readers as well. Opened for
-    reading, the file shows its state at that time, so it is opened again when it has changed and nobody reads. An idle file
-    that was opened for writing is closed, so that other processes can write. The same thread must not borrow twice.
+    A process opens an embedded file either for reading or for writing; a file open for writing serves readers as well. A file
+    open for reading shows its state at that time. It is opened again once it has changed and has no readers. An idle file that
+    was opened for writing is closed, so that other processes can write. A thread must not borrow twice.
     """
 
     def __init__(self) -> None:
@@ -46,8 +46,8 @@ class OpenStores:
     ) -> Iterator[GraphStore]:
         """Lend the store of the settings' namespace. Raises StoreError.
 
-        `lock_timeout` is how many seconds to wait for another process that has an embedded store open; by default, as long as
-        the settings say. Other threads can read meanwhile.
+        `lock_timeout` is how many seconds to wait until another process closes an embedded store. The default is in the
+        settings. Other threads can read meanwhile.
         """
         patience = settings.store_timeout if lock_timeout is None else lock_timeout
         borrow = partial(self._borrow, settings, read_only=read_only, create=create)
@@ -58,13 +58,13 @@ class OpenStores:
             self._release()
 
     def close(self) -> None:
-        """Close all handles, unless somebody uses one."""
+        """Close all handles unless one is in use."""
         with self._changed:
             if not self._users:
                 self._close_all()
 
     def _borrow(self, settings: Settings, *, read_only: bool, create: bool) -> GraphStore:
-        """Return the store once no other thread is in the way. Raises StoreLocked at once if a process is."""
+        """Return the store once no other thread blocks it. Raises StoreLocked at once if another process does."""
         with self._changed:
             self._waiting_writers += not read_only
             try:
@@ -92,7 +92,7 @@ class OpenStores:
             threading.Thread(target=self._close_when_idle, name="drag-graph-idle", daemon=True).start()
 
     def _serves(self, settings: Settings, *, read_only: bool) -> bool:
-        """Whether the open handles are what is wanted."""
+        """Whether the open handles suit the request."""
         if not self._stores:
             return False
         if not self._read_only:
@@ -128,7 +128,7 @@ _lock = threading.Lock()
 
 
 def open_stores_of(settings: Settings) -> OpenStores:
-    """Return the handles of the settings' store. All applications of this process on one embedded file share them."""
+    """Return the handles of the settings' store. All applications in this process share those of an embedded file."""
     if settings.uses_neo4j:
         return OpenStores()
     with _lock:

@@ -40,7 +40,7 @@ class _Shared:
     lock: threading.RLock = field(default_factory=threading.RLock)
     holders: int = 0
     count_lock: threading.Lock = field(default_factory=threading.Lock)
-    """Not `lock`, which is held while a model loads."""
+    """Guards `holders`. It is separate from `lock`, which is held while a model loads."""
     claimed: "WeakSet[GraphStore]" = field(default_factory=WeakSet)
     """Stores in which the embedder is recorded."""
 
@@ -55,7 +55,7 @@ class _Shared:
 class Resources:
     """Opens and shares what the application works with. Thread-safe.
 
-    What is open stays open while somebody holds it: an application object, a run, or a call.
+    The store and the models stay open while an application, a run or a call holds them.
     """
 
     def __init__(self, settings: Settings, shared: _Shared | None = None) -> None:
@@ -108,7 +108,7 @@ class Resources:
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise ConfigurationError("This DragGraph is closed.", hint="Make another.")
+            raise ConfigurationError("This DragGraph is closed.", hint="Create another DragGraph.")
 
     @contextmanager
     def store(self, *, read_only: bool = True, create: bool = False) -> Iterator[GraphStore]:
@@ -182,7 +182,7 @@ class Resources:
         return self.settings.model_copy(update={"privacy": privacy_level(self.settings, role=role, asks=asks)})
 
     def gated_embedder(self) -> Embedder:
-        """Return the embedder for texts that are stored; one on another machine is behind the privacy gate."""
+        """Return the embedder for stored texts. A remote embedder is behind the privacy gate."""
         return self.embedder(self._with_level())
 
     def gate(self, settings: Settings) -> "PrivacyGate | None":

@@ -15,12 +15,12 @@ class RunHandle(Generic[Report]):
     """One run of long work, such as a distillation.
 
     A method that starts long work waits for it by default and raises the error that stopped it; the error then has the
-    unfinished `report`. With `wait=False` the method returns at once, and the work goes on in a thread of its own, also after
+    unfinished `report`. With `wait=False` the method returns at once, and the work continues in its own thread, even after
     the application is closed. In a coroutine, `await handle` waits for the report.
     """
 
     def __init__(self, work: Callable[[Interruption], Report], resources: Resources, *, wait: bool = True) -> None:
-        """Run `work`, which must stop soon after the interruption that it receives is set. It keeps `resources` open."""
+        """Run `work`, which must stop soon after the interruption that it receives is set. The run keeps `resources` open."""
         self._interruption = Interruption()
         self._work = work
         self._report: Report | None = None

@@ -58,12 +58,12 @@ class ErasureTarget:
         """Return the target. Raises ConfigurationError unless exactly one is given; a blank never means everything."""
         if sum(map(bool, (source_id, call_id, where))) != 1:
             hint = "Pass one of `query_id=ID`, `teacher_call=ID` and `where=CONDITION`."
-            raise ConfigurationError("Nothing, or more than one thing, is named to erase.", hint=hint)
+            raise ConfigurationError("Pass exactly one thing to erase.", hint=hint)
         if where:
             return cls(condition=filter_of(where))
         digits = (source_id or call_id).strip()
         if len(digits) < SHORTEST_ID:
-            hint = f"Give at least {SHORTEST_ID} digits, as printed by `drag-graph show`, or `where=input_id={digits}`."
+            hint = f"Pass at least {SHORTEST_ID} digits, as printed by `drag-graph show`, or `where=input_id={digits}`."
             raise ConfigurationError(f"The id {digits!r} is too short to erase by.", hint=hint)
         return cls(source_id=digits) if source_id else cls(call_id=digits)
 

@@ -160,7 +160,7 @@ class StoreGroup(ResourceUser):
         steps = [item for item in before if not item.applied_at]
         if not dry_run:
             done = {item.version for item in before if item.applied_at}
-            with self._resources.store(read_only=False, create=True) as store:  # this applies them
+            with self._resources.store(read_only=False, create=True) as store:  # opening applies them
                 location, steps = store.location, [item for item in store.migrations() if item.version not in done]
         return MigrationReport(location, tuple(f"V{item.version:04d}__{item.name}" for item in steps), dry_run)
 

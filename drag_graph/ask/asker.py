@@ -141,8 +141,8 @@ class Asker:
     def ask_with(self, questions: Sequence[tuple[Query, Sequence[Subgraph]]], *, own: bool) -> AnswersReport:
         """Ask each question with the lines of the given subgraphs; without subgraphs, it has no lines.
 
-        Lines of other sources are added only to those of a question's `own` subgraphs. If the asking ends early, `stopped` has
-        the reason, and `answers` those given so far.
+        Lines of other sources are added only if the subgraphs are the question's `own`. If the run ends early, `stopped` has
+        the reason, and `answers` has the answers so far.
         """
         report = AnswersReport()
         try:
@@ -172,7 +172,7 @@ class Asker:
         *,
         own: bool = True,
     ) -> None:
-        """Add the answers to a report and store them. If the asking ends early, the report has the reason."""
+        """Add the answers to a report and store them. If the run ends early, the report has the reason."""
         results: list[AskResult] = []
         try:
             for question, subgraphs in questions:

@@ -50,7 +50,7 @@ def _line(line: Line, subgraphs: Mapping[str, Subgraph]) -> dict[str, Any]:
 
 @contextmanager
 def _proven(what: str) -> Iterator[None]:
-    """Raise StoreUnfit if the block does not find what is behind a line."""
+    """Raise StoreUnfit if the block cannot find the origin of a line."""
     try:
         yield
     except KeyError as error:
@@ -75,7 +75,7 @@ _UNRANKED = "ranking dropped its evidence"
 
 
 class _Provenance:
-    """What a subgraph has behind its lines. The methods raise KeyError if something is missing."""
+    """The provenance of a subgraph's lines. The methods raise KeyError if something is missing."""
 
     def __init__(self, subgraph: Subgraph) -> None:
         self.subgraph = subgraph

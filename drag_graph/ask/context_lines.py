@@ -1,8 +1,7 @@
 """Turn subgraphs into context lines (docs/design.md, section 5; paper, section "Simplified graph to text").
 
 Two pure steps: `candidate_lines` collects what the mode allows, and `select_lines` orders the lines, removes repetitions and
-applies the token budget. Every line keeps the id of its evidence or edge (promise 4), and every
-dropped line has a reason.
+applies the token budget. Every line keeps the id of its evidence or edge (promise 4), and every dropped line has a reason.
 
 Line ends inside a text become spaces, so that a text can neither begin a section of the prompt nor pass for another line.
 """
@@ -56,7 +55,7 @@ class DroppedLine:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The context lines, numbered from 1, evidence before edges; the dropped lines."""
+    """The context lines, numbered from 1 with evidence before edges, and the dropped lines."""
 
     lines: tuple[Line, ...]
     dropped: tuple[DroppedLine, ...]

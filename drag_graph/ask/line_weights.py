@@ -82,7 +82,7 @@ def best_ways(ways: Iterable[Way]) -> tuple[Way, ...]:
 
 
 def with_list(lines: Iterable[Weighed], name: ListName, ranking: Sequence[str]) -> list[Weighed]:
-    """Add a list, which ranks the refs of all lines."""
+    """Add the ranks of another list to the lines; `ranking` has the refs of all lines."""
     ranks = {ref: rank for rank, ref in enumerate(ranking, start=1)}
     return [replace(line, ways=best_ways([*line.ways, Way(name, ranks[line.candidate.ref])])) for line in lines]
 

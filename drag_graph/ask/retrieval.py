@@ -42,7 +42,7 @@ _NO_NAMES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SearchThresholds:
-    """From which similarity on something is relevant. They depend on the embedder.
+    """Minimum similarities for something to be relevant. They depend on the embedder.
 
     `query`, `name` and `summary` are the minimum cosine of a stored query, of a concept's name and of a community's summary
     (docs/adr/0043); `line` is the minimum `closeness` of a line (docs/adr/0042). `answer` is the minimum cosine of a line with

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class Session:
     """An open store with its models, and the work on them. A context manager that leaves the store open.
 
-    `student` returns the student. `claimed` are the stores in which the embedder is known to be recorded.
+    `student` returns the student. `claimed` has the stores in which the embedder is known to be recorded.
     """
 
     def __init__(

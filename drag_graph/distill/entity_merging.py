@@ -61,7 +61,7 @@ def thresholds_for(embedder_name: str, entity: float | None = None, predicate: f
 
 
 class _Groups:
-    """Groups of positions, each position in one."""
+    """Disjoint groups of positions."""
 
     def __init__(self, size: int) -> None:
         self._group_of = [[position] for position in range(size)]

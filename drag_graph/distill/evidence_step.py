@@ -89,7 +89,7 @@ def read(
     evidence = list(have)
     for item in reply.payload.evidence:
         text = shortened(item.text)
-        # An exact repetition has an id of its own, so that dropped evidence can be shown.
+        # An exact repetition gets its own id, so that dropped evidence can be listed.
         parts = (text, "repeat", str(times[text])) if times[text] else (text,)
         times[text] += 1
         evidence.append(

@@ -58,6 +58,6 @@ def read(reply: TeacherReply, edges: Sequence[SimpleEdge]) -> tuple[dict[str, st
     assert isinstance(reply.payload, StatementsReply)
     pairs = ((item.pair, " ".join(item.statement.split())) for item in reply.payload.statements)
     statements, discarded = by_place(pairs, len(edges), "statement of pair")
-    discarded += [f"statement of pair {pair}: it is no summary" for pair, text in statements.items() if len(text) > LONGEST]
+    discarded += [f"statement of pair {pair}: it is too long" for pair, text in statements.items() if len(text) > LONGEST]
     short = {edges[pair].id: text for pair, text in statements.items() if len(text) <= LONGEST}
     return short, (*reply.payload.discarded, *discarded)

@@ -47,7 +47,7 @@ class Usage:
         self.cached_calls += other.cached_calls
 
     def ask(self, teacher: Teacher, request: TeacherRequest) -> TeacherReply:
-        """Ask the teacher, and count its calls, those of a failed exchange too."""
+        """Ask the teacher, and count its calls, including those of a failed exchange."""
         try:
             reply = teacher.ask(request)
         except DragGraphError as error:

@@ -1,4 +1,4 @@
-"""Parts of every prompt to a teacher: chat messages, the question, numbered texts; and the places that a reply refers to."""
+"""Build the parts of a teacher's prompt, and match the entries of a reply with its numbered texts."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,14 +31,14 @@ def numbered(texts: Sequence[str]) -> str:
 
 
 def by_place(items: Iterable[tuple[int, Item]], size: int, kind: str) -> tuple[dict[int, Item], list[str]]:
-    """Return the items of a reply by their place among the `size` of the request, and the reasons for discarded ones."""
+    """Return the items of a reply by position, and the reasons for discarded ones; the request had `size` texts."""
     placed: dict[int, Item] = {}
     discarded = []
     for place, item in items:
         if place >= size:
             discarded.append(f"{kind} {place}: there are only {size}")
         elif place in placed:
-            discarded.append(f"{kind} {place}: it has one already")
+            discarded.append(f"{kind} {place}: it is given twice")
         else:
             placed[place] = item
     return placed, discarded

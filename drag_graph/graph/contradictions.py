@@ -24,7 +24,7 @@ _MIN_STEM = 3
 
 
 def _opposites(name: str) -> dict[str, set[str]]:
-    """Return for each word of a list of groups the words that exclude it."""
+    """Return the words that exclude each word of a list of groups."""
     table: dict[str, set[str]] = {}
     for group in word_groups(name):
         sides = [side.split() for side in group.split("/")] if "/" in group else [[word] for word in group.split()]

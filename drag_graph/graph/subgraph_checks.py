@@ -53,26 +53,26 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
         query = subgraph.source
         if query.namespace != namespace:
             raise SubgraphRefused(
-                f"Query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}.", hint=_MEND
+                f"Query {query.id} belongs to namespace {query.namespace!r}, but the store to {namespace!r}.", hint=_MEND
             )
         _check_references(subgraph)
-        _check_json(f"the metadata of query {query.id}", subgraph.query.metadata if subgraph.document is None else {})
+        _check_json(f"The metadata of query {query.id}", subgraph.query.metadata if subgraph.document is None else {})
         ids: set[tuple[str, str]] = set()
         for item in _parts(subgraph):
             key = (type(item).__name__, item.id)
             if key in ids or owners.setdefault(key, query.id) != query.id:
-                raise SubgraphRefused(f"Query {query.id}: the {key[0]} id {item.id} is there twice.", hint=_MEND)
+                raise SubgraphRefused(f"Query {query.id}: the {key[0]} id {item.id} occurs twice.", hint=_MEND)
             ids.add(key)
 
 
 def check_answers(answers: Iterable[Answer], namespace: str) -> None:
-    """Refuse answers of another namespace, and snapshots that are not JSON. Raises SubgraphRefused, naming the answer."""
+    """Raise SubgraphRefused, naming the answer, for another namespace or a snapshot that JSON cannot represent."""
     for answer in answers:
         if answer.namespace != namespace:
             raise SubgraphRefused(
-                f"Answer {answer.id} is of namespace {answer.namespace!r}, the store of {namespace!r}.", hint=_MEND
+                f"Answer {answer.id} belongs to namespace {answer.namespace!r}, but the store to {namespace!r}.", hint=_MEND
             )
-        _check_json(f"the snapshot of answer {answer.id}", answer.snapshot)
+        _check_json(f"The snapshot of answer {answer.id}", answer.snapshot)
 
 
 def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: str) -> None:
@@ -127,12 +127,14 @@ def _check_references(subgraph: Subgraph) -> None:
         raise SubgraphRefused(f"Query {source_id} has chunks, which only a document has.", hint=_MEND)
     for statement in subgraph.evidence:
         if bool(statement.call_ids) == bool(statement.chunk_id):
-            raise SubgraphRefused(f"Query {source_id}: evidence {statement.id} needs teacher calls or a chunk.", hint=_MEND)
-        what = f"query {source_id}: evidence {statement.id}"
+            raise SubgraphRefused(
+                f"Query {source_id}: evidence {statement.id} needs either teacher calls or a chunk.", hint=_MEND
+            )
+        what = f"Query {source_id}: evidence {statement.id}"
         _check_there(what, "teacher call", statement.call_ids, calls)
         _check_there(what, "chunk", [statement.chunk_id] if statement.chunk_id else [], chunks)
     for triple in subgraph.triples:
-        what = f"query {source_id}: triple {triple.id}"
+        what = f"Query {source_id}: triple {triple.id}"
         if not triple.call_ids:
             raise SubgraphRefused(f"{what} has no teacher call.", hint=_MEND)
         _check_there(what, "evidence", [triple.evidence_id], evidence)
@@ -142,7 +144,7 @@ def _check_references(subgraph: Subgraph) -> None:
     for item in _parts(subgraph):
         if item.source_id != source_id:
             raise SubgraphRefused(
-                f"Query {source_id}: {type(item).__name__} {item.id} is of query {item.source_id}.", hint=_MEND
+                f"Query {source_id}: {type(item).__name__} {item.id} belongs to query {item.source_id}.", hint=_MEND
             )
 
 

@@ -1,4 +1,7 @@
-"""Read word lists from text files: `[name]`, then its words, separated by white space. Lines that start with # are comments."""
+"""Read word lists from text files.
+
+A list begins with `[name]`; its words follow, separated by white space. Lines that start with # are comments.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -20,15 +23,15 @@ def read_lists(file: Path) -> dict[str, list[str]]:
 
 
 def word_list(name: str) -> frozenset[str]:
-    """Return a list of word_lists.txt. Raises KeyError."""
+    """Return the words of a list in word_lists.txt. Raises KeyError for an unknown list."""
     return frozenset(read_lists(_GRAPH)[name])
 
 
 def word_table(name: str) -> dict[str, str]:
-    """Return a list of word_lists.txt whose entries are `word=meaning`. Raises KeyError."""
+    """Return a list of `word=meaning` entries in word_lists.txt. Raises KeyError for an unknown list."""
     return dict(entry.split("=") for entry in read_lists(_GRAPH)[name])
 
 
 def word_groups(name: str) -> list[str]:
-    """Return the groups of a list of word_lists.txt that are separated by `|`. Raises KeyError."""
+    """Return the groups of a list in word_lists.txt, separated by `|`. Raises KeyError for an unknown list."""
     return [group.strip() for group in " ".join(read_lists(_GRAPH)[name]).split("|")]

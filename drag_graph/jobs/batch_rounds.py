@@ -101,7 +101,7 @@ class Rounds:
                 raise self._left("ended without waiting", over_budget=over_budget)
 
     def _passes(self, lines: Iterable[InputLine]) -> Iterator[None]:
-        """Make one pass a step: the first over the input, the others over pending lines."""
+        """Run one pass per step: first over the input, then over pending lines."""
         by_number: dict[int, InputLine] = {}
 
         def remembered() -> Iterator[InputLine]:

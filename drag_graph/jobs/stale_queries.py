@@ -56,7 +56,7 @@ def stale_lines(store: GraphStore, stale: Iterable[Due]) -> Iterator[InputLine]:
 
 
 def source_of(reasons: Sequence[Staleness], now: datetime) -> str:
-    """Return the source of a refresh at `now`. Refreshes of one day (UTC) for the same reasons share their budget."""
+    """Return the source of a refresh at `now`. Refreshes on the same day (UTC) for the same reasons share a budget."""
     return f"{' '.join(f'--{reason}' for reason in sorted(reasons))} of {now:%Y-%m-%d}"
 
 

@@ -49,7 +49,7 @@ class Ledger(LedgerFile):
         return erase(self, source_ids, namespace, keep_recorded=keep_recorded)
 
     def rows(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """Yield the texts of every row: a name for the row, and its texts by column."""
+        """Yield a name for each row, and its texts by column."""
         with self.reading() as rows:
             tables = [name for (name,) in rows.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
             for table in tables:

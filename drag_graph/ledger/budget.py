@@ -93,6 +93,6 @@ class Budget:
 
 
 def in_dollars(amount: int) -> str:
-    """Return nano-dollars as dollars, with two decimal places or as many as it has."""
+    """Return an amount of nano-dollars in dollars, with at least two decimal places."""
     whole, _, places = f"{dollars(amount):.9f}".rstrip("0").partition(".")
     return f"${whole}.{places:0<2}"

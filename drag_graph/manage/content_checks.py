@@ -46,7 +46,7 @@ def check_content(graph: Subgraph, dimension: int) -> None:
     for id_, kind in wrong_ids(graph):
         raise QueryInvalid(f"{kind} {id_}: the id is not the hash of the content.")
     for id_ in wrong_keys(graph):
-        raise QueryInvalid(f"Triple {id_}: its predicate_key differs from that of the same predicate.")
+        raise QueryInvalid(f"Triple {id_}: its predicate_key is not the one of its predicate.")
     _check_statements(graph)
 
 

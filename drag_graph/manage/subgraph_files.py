@@ -75,7 +75,7 @@ def stored_lines(store: GraphStore) -> Iterator[str]:
 
 
 def head_of(store: GraphStore) -> Head:
-    """Return the first line of a file of what is stored."""
+    """Return the first line of a subgraph file of this store."""
     recorded = store.embedder()
     embedder = EmbedderSpec(name=recorded[0], dimension=recorded[1]) if recorded else None
     return Head(namespace=store.namespace, embedder=embedder)

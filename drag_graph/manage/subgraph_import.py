@@ -117,7 +117,7 @@ class Importer:
         self._embedder_name = ""
         self._pending: dict[str, Subgraph] = {}
         self._lines: dict[str, int] = {}
-        """The lines of the pending subgraphs, by source."""
+        """The line numbers of the pending subgraphs, by source id."""
 
     def run(self, parts: Iterable[Head | SubgraphLine]) -> ImportReport:
         """Import the lines of a file and return the report.

@@ -76,12 +76,12 @@ class LlamaServer:
                 loaded.close()
 
     def ask(self, path: str, document: Mapping[str, Any] | None = None) -> Any:
-        """Return the server's reply to a document, or what is at a path."""
+        """Return the server's reply to a POST of `document`, or to a GET without one."""
         import httpx
 
         try:
             reply = self._client.request("GET" if document is None else "POST", path, json=document)
-        except httpx.HTTPError as error:  # too slow, or it ended
+        except httpx.HTTPError as error:  # a timeout, or the server ended
             message = f"The llama.cpp server with {self.path.name} does not answer: {type(error).__name__}."
             raise ModelUnavailable(message, hint="Try again when the machine is less busy.") from error
         if reply.is_error:

@@ -1,7 +1,8 @@
 """Check all bytes before they leave this machine.
 
-The check knows all originals in the vault, also those that another gate or process has stored since the last check. It looks for originals (plain, JSON-escaped, URL-encoded, in base64) and for details with a telling format such as e-mail
-addresses. It does not look for names in general, because it would block what the teacher writes about Newton.
+The check knows all originals in the vault, including those that another process has stored since the last check. It looks for
+originals (plain, JSON-escaped, URL-encoded, in base64) and for details with a telling format such as e-mail addresses. It does not
+look for names in general, because it would block what the teacher writes about Newton.
 """
 
 import base64
@@ -76,7 +77,7 @@ class Outgoing:
                     raise Withheld(f"the outgoing text contains a detail of type {item.type}")
 
     def _read_vault(self) -> None:
-        """Watch for the details of the vault entries that are new since the last call."""
+        """Search for the details of new vault entries from now on."""
         if self._vault is not None:
             with self._reading:
                 for number, original in self._vault.after(self._last_entry):

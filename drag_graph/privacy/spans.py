@@ -74,4 +74,4 @@ def settled(spans: Iterable[Span]) -> list[Span]:
             result[-1] = replace(last, end=place + 1)
         else:
             result.append(Span(place, place + 1, owner.type, owner.detector))
-    return [span for span in result if span.end - span.start > 1 or span in spans]  # no single character that is left over
+    return [span for span in result if span.end - span.start > 1 or span in spans]  # drops leftovers of one character

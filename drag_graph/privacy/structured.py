@@ -91,7 +91,7 @@ _RECOGNIZERS: list[tuple[str, Any]] = [
 
 
 def find(text: str) -> list[Span]:
-    """Return the details by format or checksum, the more certain ones first; they may overlap."""
+    """Return the details found by format or checksum, the most certain first; they may overlap."""
     return [*_formats(text), *_checksums(text), *phones(text)]
 
 

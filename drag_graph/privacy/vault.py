@@ -29,7 +29,7 @@ _SHARED_MODE = 0o077
 _ORIGINALS = """
 CREATE TABLE originals (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, namespace TEXT NOT NULL,
     own_id_mark TEXT NOT NULL, fingerprint TEXT NOT NULL, content BLOB NOT NULL, UNIQUE (id, fingerprint))"""
-"""Numbers of erased entries are not used again: the check before a call only reads entries with larger numbers."""
+"""The numbers of erased entries are never reused, because the check before a call reads only larger numbers."""
 VAULT = FileKind(
     name="vault",
     schema=f"""{_ORIGINALS};
@@ -153,7 +153,7 @@ class Vault:
                 with file.writing() as rows:  # one process at a time creates a key
                     is_new = not rows.execute("SELECT EXISTS (SELECT 1 FROM originals)").fetchone()[0]
                     self._key = _key(self.path, is_new=is_new)
-                    _number_for_good(rows)
+                    _forbid_reused_numbers(rows)
                 self._fernet = Fernet(self._key)
                 self._file = file
             return self._file
@@ -186,8 +186,8 @@ def vault_level(path: Path) -> Privacy:
     return "off" if row is None else "strict" if row[0] == "strict" else "standard"
 
 
-def _number_for_good(rows: sqlite3.Connection) -> None:
-    """Change the table of an older vault, in which the number of the last erased entry is used again."""
+def _forbid_reused_numbers(rows: sqlite3.Connection) -> None:
+    """Upgrade the table of an older vault, which reuses the number of the last erased entry."""
     (statement,) = rows.execute("SELECT sql FROM sqlite_master WHERE name = 'originals'").fetchone()
     if "AUTOINCREMENT" not in statement:
         rows.execute("ALTER TABLE originals RENAME TO older")

@@ -19,7 +19,7 @@ def audit_page(audit: dict[str, Any]) -> str:
 <p class="answer">{escape(label + audit["answer"])}</p>
 {notes}
 {_facts(audit)}
-<h2>What the student was shown, and where it comes from</h2>
+<h2>Context lines and their sources</h2>
 {lines}
 <h2>Teacher calls</h2>
 {_calls(audit["calls"])}

@@ -1,4 +1,4 @@
-"""A page that opens offline, without scripts: the frame of the audit and of the privacy check."""
+"""The HTML frame of audits and privacy checks, which works offline and without scripts."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -31,12 +31,12 @@ def web_page(title: str, body: str) -> str:
 
 
 def text_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return an HTML table of texts, which are escaped."""
+    """Return an HTML table of texts, escaped."""
     return html_table(heads, ([escape(cell) for cell in row] for row in rows))
 
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return an HTML table of cells that are HTML already."""
+    """Return an HTML table of cells that are already HTML."""
     top = "".join(f"<th>{escape(head)}</th>" for head in heads)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

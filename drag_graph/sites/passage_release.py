@@ -34,7 +34,7 @@ class Release:
         self.has_passages = release == "passages"
         self._never_leave = tuple(never_leave)
         self.search_text: Generalise = generalise or (lambda text: text)
-        """Returns a question in the form in which to search for it: generalised like the passages.
+        """Returns the text to search for, generalised like the passages.
 
         Otherwise a released "Person A is ill" would be known to be about the person whom the question names.
         """

@@ -5,12 +5,12 @@ from drag_graph.distill.patterns.text import Token
 MAX_ASIDE = 25
 MAX_NAME = 8
 Aside = tuple[int, list[Token]]
-"""The place in the remaining tokens where a parenthesis stood, and its words."""
+"""The position of a removed parenthesis among the remaining tokens, and its tokens."""
 _CLOSING = {"(": ")", "[": "]"}
 
 
 def name_before(tokens: list[Token], place: int) -> list[Token]:
-    """Return the noun phrase right before a place."""
+    """Return the noun phrase right before a position."""
     start = place
     while start > 0 and place - start < MAX_NAME:
         token = tokens[start - 1]

@@ -29,7 +29,7 @@ _CLOSED = {
     "D": w.DETERMINERS | {"her", "his"},
     "P": w.PREPOSITIONS,
 }
-"""The words of each tag. A word of several has the first."""
+"""The words of each tag. A word with several tags gets the first."""
 MARKS = frozenset({",", ";", ":", "(", ")", "[", "]", "?", "-", "–", "—"})  # noqa: RUF001
 
 

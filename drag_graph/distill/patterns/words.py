@@ -9,7 +9,7 @@ from drag_graph.graph.word_lists import read_lists
 
 
 def lexicon(name: str) -> frozenset[str]:
-    """Return a list of lexicon.txt. Raises KeyError."""
+    """Return the words of a list in lexicon.txt. Raises KeyError for an unknown list."""
     return frozenset(read_lists(Path(__file__).with_name("lexicon.txt"))[name])
 
 

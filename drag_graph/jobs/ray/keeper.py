@@ -41,7 +41,7 @@ class Keeper:
     def __init__(
         self, ledger: Path, job: str, limit_usd: float | None, *, privacy: Privacy = "off", vault: Path | None = None
     ) -> None:
-        """`ledger` has the budget of `job`, up to `limit_usd`; `vault` is that of the privacy gate."""
+        """`ledger` records the spending of `job`, up to `limit_usd`; `vault` belongs to the privacy gate."""
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
         self._lives: dict[int, str] = {}

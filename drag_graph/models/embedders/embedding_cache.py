@@ -1,4 +1,4 @@
-"""The base of all embedders: checked shapes, zero rows for blank texts, and a small cache of vectors."""
+"""The base class of embedders: it checks shapes, returns zero rows for blank texts and caches vectors."""
 
 import threading
 from collections.abc import Sequence

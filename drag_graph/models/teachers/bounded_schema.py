@@ -1,6 +1,6 @@
-"""The JSON schema of a reply with bounds, for models of this machine: without them, a small model continues to its limit.
+"""Add bounds to the JSON schema of a reply, for models on this machine.
 
-Not all clouds accept bounds.
+Without bounds, a small model writes until it reaches its token limit. Not all providers accept bounds.
 """
 
 from drag_graph.ports.teacher_replies import Reply, Schema

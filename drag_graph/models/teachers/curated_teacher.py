@@ -141,7 +141,7 @@ def _entry(document: Mapping[str, Any]) -> _Entry:
     """Return the usable parts of a line and the problems of the others. Raises QueryInvalid without evidence."""
     evidence, triples = document.get("evidence"), document.get("triples") or []
     if not isinstance(evidence, list):
-        raise QueryInvalid('There is no list "evidence".')
+        raise QueryInvalid('The list "evidence" is missing.')
     texts, problems = valid_entries(EvidenceItem, "evidence", evidence)
     if not texts:
         raise QueryInvalid('The list "evidence" contains no text.')

@@ -27,7 +27,7 @@ MOST_BYTES = 100_000_000
 """Maximum size of a batch at the providers of this interface (OpenAI: 50,000 requests and 200 MB)."""
 HOURS = 24
 LATE = timedelta(hours=2)
-"""How long after the provider's own deadline a batch is still waited for."""
+"""How long to wait for a batch after the provider's own deadline."""
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _TRANSFER_SECONDS = 600.0
 _PAGE = 100
@@ -61,7 +61,7 @@ class BatchState:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The state of a batch, made at `since`, that the provider gives up at `until`.
+    """The state of a batch, created at `since`. The provider gives it up at `until`.
 
     `hint` is what the user can do if its replies never come.
     """

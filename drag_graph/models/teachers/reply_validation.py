@@ -1,4 +1,4 @@
-"""Validate replies entry by entry: an unusable entry is discarded with a reason, the others count."""
+"""Validate replies entry by entry: unusable entries are discarded with a reason, and the others are used."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ Entry = TypeVar("Entry", bound=Item)
 def parse_reply(schema: type[R], document: Any) -> R:
     """Validate a JSON document; a bare list is accepted as the list of the shape. An empty list is a valid reply.
 
-    Raises ValueError, with a sentence for the model, if the shape is wrong or no entry is usable.
+    Raises ValueError if the shape is wrong or no entry is usable; its message is for the model.
     """
     name = schema.schema_name
     entries = document.get(name) if isinstance(document, Mapping) else document
@@ -27,7 +27,7 @@ def parse_reply(schema: type[R], document: Any) -> R:
 
 
 def valid_entries(item_type: type[Entry], name: str, entries: Sequence[Any]) -> tuple[dict[int, Entry], list[str]]:
-    """Return the valid entries of the list `name` by position, and a sentence for each of the others."""
+    """Return the valid entries of the list `name` by position, and a reason for each invalid one."""
     usable, discarded = dict[int, Entry](), []
     for position, entry in enumerate(entries):
         try:
