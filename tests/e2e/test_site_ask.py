@@ -1,4 +1,4 @@
-"""`drag-graph ask` in the folder of a site: its own answer where that is sure, else the cloud's."""
+"""`drag-graph ask` in the folder of a site: its own answer if that is sure, else the cloud's."""
 
 import json
 import threading
@@ -39,7 +39,7 @@ ASKED = "How fast does the ice of glaciers flow?"
 
 @pytest.fixture
 def cloud(tmp_path):
-    """A real cloud, the address on the loopback where it listens, and the tokens of its sites `alps` and `here`."""
+    """A real cloud with its loopback address and the tokens of its sites `alps` and `here`."""
     store, board = DictStore(), WorkBoard()
     store.migrate()
     settings = Settings(embedder="lexical", asked_seconds=60.0)
@@ -84,7 +84,7 @@ def alps(cloud, tmp_path):
 
 @pytest.fixture
 def here(cli, cloud, tmp_path, monkeypatch):
-    """The asking site's folder: it knows of bees alone."""
+    """The folder of the site that asks; it only knows about bees."""
     _, address, tokens = cloud
     monkeypatch.setenv("DRAG_GRAPH_CLOUD_TOKEN", tokens["here"])
     monkeypatch.setenv("DRAG_GRAPH_STORE", str(tmp_path / "graph.lbug"))

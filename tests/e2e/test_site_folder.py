@@ -1,4 +1,4 @@
-"""Making a folder a site of a cloud, and looking at it, by the commands that people type."""
+"""Commands that make a folder a site of a cloud, and show its status."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""Four sites and a cloud, each a process of its own over a store of its own, as people run them.
+"""Four sites and a cloud, each in its own process with its own store.
 
 Sites are killed, the cloud is restarted, the network of one site delays and drops: each question ends with an answer or with a
 clear reason. What is waited for is looked for again and again: on a busy machine a process may get no turn for seconds.
@@ -47,7 +47,7 @@ ASKED = "How fast does glacier ice flow in the Alps?"
 FLOWS = "metres a day"
 SECONDS = 60
 DEADLINE = 6
-"""Seconds that sites have to answer; one that hangs is waited for so long."""
+"""Seconds that sites have to answer."""
 
 
 def until(condition, what):
@@ -118,7 +118,7 @@ class System:
         self.start(name, "edge", "serve")
 
     def restore(self):
-        """Start what does not run, and wait until all are connected and have sent their summaries."""
+        """Start missing processes, and wait until all sites are connected and have sent their summaries."""
         self.network.delay, self.network.is_down = 0.0, False
         if "cloud" not in self.processes:
             self.serve_cloud()
@@ -135,7 +135,7 @@ class System:
         return {site["name"] for site in operator.sites() if site["online"] and site["summaries"]} if operator else set()
 
     def ask(self, name="bakery", address=""):
-        """Ask as a site: each question ends within the deadline, with an answer that says of each site what it did."""
+        """Ask as a site: each question ends within the deadline, with an answer that reports what each site did."""
         site = self.settings(name).model_copy(update={"cloud": address or self.address, "edge_name": name})
         with make_cloud_client(site, None) as client:
             answer = client.ask(ASKED)
@@ -154,7 +154,7 @@ class System:
         return until(answer, f"{name} answers")
 
     def sent(self, name):
-        """How many summaries a site has sent."""
+        """The number of summaries that a site has sent."""
         return sum(row.texts for row in Traffic(self.settings(name).traffic_path).rows() if row.kind == "summaries")
 
     def end(self, name, number):

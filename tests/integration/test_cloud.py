@@ -30,7 +30,7 @@ FLOWS = "The ice of glaciers flows some metres a day at most."
 
 
 class Site:
-    """A site that sends what it is told to send."""
+    """A site whose requests the test sends."""
 
     def __init__(self, address, name, token):
         self.client = httpx.Client(
@@ -95,7 +95,7 @@ def store(cloud):
 
 @pytest.fixture
 def short_deadline(cloud, monkeypatch):
-    """Let sites have three seconds: enough to fetch their work on a loaded machine, few enough to wait for their end."""
+    """Give sites three seconds: enough on a loaded machine, and short enough for a test."""
     asker = cloud.asker
     monkeypatch.setattr(asker, "_settings", asker._settings.model_copy(update={"asked_seconds": 3.0}))
     return 3.0
@@ -103,7 +103,7 @@ def short_deadline(cloud, monkeypatch):
 
 @pytest.fixture
 def site(store, address):
-    """Make sites by name, known to the cloud, with summaries."""
+    """Make sites with summaries that the cloud knows, by name."""
     with contextlib.ExitStack() as opened:
 
         def make(name, **texts):
@@ -315,7 +315,7 @@ def test_work_is_good_for_one_reply_of_its_own_site_in_time(store, site, short_d
 
 
 def given(site, alps, *texts):
-    """The lines of an answer that a site was given from what another releases for it."""
+    """The lines of an answer that come from passages of another site."""
     assert alps.poll(0).status_code == 204
     answer = asking(site)
     work = alps.poll().json()

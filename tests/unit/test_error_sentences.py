@@ -14,7 +14,7 @@ from drag_graph import errors
 ROOT = Path(errors.__file__).parent
 CLASSES = {name for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, errors.DragGraphError)}
 REASONS = {"Withheld"}
-"""Their message is a reason that follows `privacy: `."""
+"""Errors whose message is a reason after `privacy: `."""
 
 
 def name_of(call):
@@ -23,7 +23,7 @@ def name_of(call):
 
 
 def message_of(call):
-    """Return the literal parts of a call's first argument, with a value as `{}`; None if it is not a literal."""
+    """Return a call's first argument with `{}` for each value; None if it is not a literal."""
     first = call.args[0] if call.args else None
     if isinstance(first, ast.Constant) and isinstance(first.value, str):
         return first.value

@@ -228,7 +228,7 @@ def test_a_home_of_a_newer_neo4j_is_refused(tmp_path):
 
 @pytest.fixture
 def start_fake(tmp_path, environment):
-    """Returns a function that starts a `java` that does what `then` says, in shell; the arguments are the real ones."""
+    """Returns a function that starts a fake `java`: it receives the real arguments and runs the shell code `then`."""
 
     def start(then, **options):
         maven(tmp_path)

@@ -69,7 +69,7 @@ def test_the_root_help_shows_ten_commands_by_task_and_the_rest_under_more(monkey
 
 
 def each_command(name):
-    """Yield the words of a command and of its subcommands, with what they run."""
+    """Yield the words of a command and the command, then the same for its subcommands."""
     command = load_command(name)
     yield [name], command
     for other, subcommand in getattr(command, "commands", {}).items():
