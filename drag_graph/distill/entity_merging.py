@@ -161,5 +161,5 @@ def _join_by_vector(
     # The nearest first. Rounded, because the last bits of a vector must not decide between two pairs.
     for _, first, second in sorted((round(cosine, 5), first, second) for cosine, first, second in near):
         one, two = groups.of(first), groups.of(second)
-        if one is not two and not any(differ(names[here], names[there]) for here in one for there in two):
+        if one is not two and not any(differ(names[left], names[right]) for left in one for right in two):
             groups.join(first, second)

@@ -48,17 +48,17 @@ _SIMPLER_USER = "Write {number} short facts about the subject of this question. 
 
 
 def request(
-    query: Query, *, number: int, plan: Plan = "lean", blind: bool = False, have: Sequence[Evidence] = ()
+    query: Query, *, number: int, plan: Plan = "lean", blind: bool = False, earlier: Sequence[Evidence] = ()
 ) -> TeacherRequest:
-    """Return the request for `number` statements that do not repeat `have`."""
+    """Return the request for `number` statements that do not repeat `earlier`."""
     shown_question = question(query, blind=blind)
     framings = ", ".join(FRAMINGS)
     if plan == "lean":
         messages = chat(_LEAN_SYSTEM, _LEAN_USER.format(number=number, framings=framings, question=shown_question))
     else:
         user = _PAPER_USER.format(number=number, question=shown_question)
-        if have:
-            user += _PAPER_MORE.format(number=number, have=numbered([item.text for item in have]))
+        if earlier:
+            user += _PAPER_MORE.format(number=number, have=numbered([item.text for item in earlier]))
         messages = chat(_PAPER_SYSTEM.format(framings=framings), user)
     return TeacherRequest(
         source=query,
@@ -78,15 +78,15 @@ def read(
     *,
     embed: Embed,
     number: int | None = None,
-    have: Sequence[Evidence] = (),
+    earlier: Sequence[Evidence] = (),
 ) -> tuple[Evidence, ...]:
-    """Return `have` and the statements of the reply, in order of position. Dropped statements have a reason.
+    """Return `earlier` and the statements of the reply, in order of position. Dropped statements have a reason.
 
     `embed` finds repetitions, in one call for all texts. Distinct statements beyond `number` are dropped; None keeps them all.
     """
     assert isinstance(reply.payload, EvidenceReply)
-    times = Counter(item.text for item in have)
-    evidence = list(have)
+    times = Counter(item.text for item in earlier)
+    evidence = list(earlier)
     for item in reply.payload.evidence:
         text = shortened(item.text)
         # An exact repetition gets its own id, so that dropped evidence can be listed.

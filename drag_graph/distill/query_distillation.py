@@ -170,9 +170,9 @@ class Distillation:
         items = evidence.read(reply, query, number=most, embed=embed)
         short = evidence.missing(items, number, plan.plan)
         if short:
-            more = asking.ask(evidence.request(query, number=short, plan=plan.plan, blind=blind, have=items))
+            more = asking.ask(evidence.request(query, number=short, plan=plan.plan, blind=blind, earlier=items))
             asking.discard(more.payload.discarded)
-            items = evidence.read(more, query, number=most, have=items, embed=embed)
+            items = evidence.read(more, query, number=most, earlier=items, embed=embed)
         candidates = rank.candidates(items)
         if not candidates:
             raise MalformedReply("The teacher gave no evidence.", hint="Use another teacher, or rephrase the question.")

@@ -29,11 +29,11 @@ def _opposites(name: str) -> dict[str, set[str]]:
     for group in word_groups(name):
         sides = [side.split() for side in group.split("/")] if "/" in group else [[word] for word in group.split()]
         forms = [{form for word in side for form in (word, noun(word))} for side in sides]
-        for here in forms:
-            for there in forms:
-                if there is not here:
-                    for word in here:
-                        table.setdefault(word, set()).update(there - here)
+        for side in forms:
+            for other in forms:
+                if other is not side:
+                    for word in side:
+                        table.setdefault(word, set()).update(other - side)
     return table
 
 

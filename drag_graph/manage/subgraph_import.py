@@ -177,10 +177,10 @@ class Importer:
         self._on_result(result)
 
     def _store_graphs(self, graphs: Sequence[Subgraph]) -> None:
-        there = {graph.source_id: graph for graph in self._store.read([graph.source_id for graph in graphs])}
+        stored = {graph.source_id: graph for graph in self._store.read([graph.source_id for graph in graphs])}
         new, changed = list[Subgraph](), list[Subgraph]()
         for graph in graphs:
-            existing = there.get(graph.source_id)
+            existing = stored.get(graph.source_id)
             if existing is None:
                 new.append(graph)
             elif not (reason := difference(existing, graph)):

@@ -137,9 +137,9 @@ def _removed(store: GraphStore, check: str, ids: Sequence[str]) -> int:
     return sum(erased.counts.values()) + len(erased.answer_ids)
 
 
-def _remaining(found: Sequence[Problem], reasons: Mapping[str, str]) -> Iterator[Repair]:
+def _remaining(remaining: Sequence[Problem], reasons: Mapping[str, str]) -> Iterator[Repair]:
     """Yield the remaining problems; `reasons` says, by id, why a vector could not be repaired."""
-    numbers = Counter((item.check, reasons.get(item.id, item.message.partition("; ")[2])) for item in found)
+    numbers = Counter((item.check, reasons.get(item.id, item.message.partition("; ")[2])) for item in remaining)
     yield from (Repair(check, number, what, mended=False) for (check, what), number in sorted(numbers.items()))
 
 

@@ -76,9 +76,9 @@ def test_a_second_reply_goes_on_where_the_first_ended():
     first = step.read(reply("evidence", ["One thing.", "One thing."]), query(), embed=EMBED)
     assert step.missing(first, 3, "paper") == 2
     assert step.missing(first, 3, "lean") == 0
-    more = step.request(query(), number=2, plan="paper", have=first)
+    more = step.request(query(), number=2, plan="paper", earlier=first)
     assert "0. One thing." in texts(more)
-    both = step.read(reply("evidence", ["one thing", "Another matter."]), query(), embed=EMBED, have=first)
+    both = step.read(reply("evidence", ["one thing", "Another matter."]), query(), embed=EMBED, earlier=first)
     assert [item.position for item in both] == [0, 1, 2, 3]
     assert [item.kept for item in both] == [True, False, False, True]
 
