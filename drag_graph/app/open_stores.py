@@ -20,6 +20,8 @@ IDLE = 1.0
 short answer, so it stays open between calls in quick succession."""
 PAUSE = 0.1
 """Seconds between two checks of another process's lock."""
+NOTED = 2.0
+"""Seconds after which waiting is logged."""
 
 
 class OpenStores:
@@ -137,14 +139,14 @@ def open_stores_of(settings: Settings) -> OpenStores:
 
 def _once_unlocked(borrow: Callable[[], GraphStore], settings: Settings, patience: float) -> GraphStore:
     """Return the borrowed store once no other process writes to it. Raises StoreLocked after `patience` seconds."""
-    deadline = time.monotonic() + patience
-    is_logged = False
+    began, is_logged = time.monotonic(), False
+    deadline = began + patience
     while True:
         while time.monotonic() < deadline and is_written_elsewhere(settings):
-            if not is_logged:
+            if not is_logged and time.monotonic() - began > NOTED:
                 message = "another process has the store open; waiting for it"
                 event(message, level=logging.WARNING, location=settings.store, seconds=patience)
-            is_logged = True
+                is_logged = True
             time.sleep(PAUSE)
         try:
             return borrow()

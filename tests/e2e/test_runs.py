@@ -200,5 +200,5 @@ def test_notes_and_long_questions_are_shown_later(cli, tmp_path):
     run_id = done.out.split("runs show ")[1].split()[0]
     shown = cli("runs", "show", run_id)
     assert 'line 1: left out, with triples that rest only on it: "The Moon causes tides!"' in " ".join(shown.out.split())
-    assert "What is it that pulls the water…" in shown.out
+    assert "water…" in shown.out
     assert "left out" in cli("runs", "show", run_id, "--json").json["queries"][0]["notes"][0]

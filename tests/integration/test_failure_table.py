@@ -51,6 +51,11 @@ def date_in(seconds):
     return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
 
 
+def doubled(entry, key, value):
+    text = json.dumps(entry)
+    return text[:-1] + f", {json.dumps(key)}: {json.dumps(value)}}}"
+
+
 def triples(*entries):
     return Say('{"triples": [' + ", ".join(entry if isinstance(entry, str) else json.dumps(entry) for entry in entries) + "]}")
 
@@ -113,14 +118,22 @@ ROWS = {
     "NaN": Row((triples(TRIPLE, {**TRIPLE, "confidence": float("nan")}),), 1, 1, (), TriplesReply, 1),
     "NaN alone": Row((triples({**TRIPLE, "confidence": float("nan")}), Say(TRIPLES)), 2, 1, (), TriplesReply),
     "Infinity": Row((triples(TRIPLE, {**TRIPLE, "confidence": float("inf")}),), 1, 1, (), TriplesReply, 1),
+    "a key twice": Row((triples(TRIPLE, doubled(TRIPLE, "object", "dark")),), 1, 1, (), TriplesReply, 1),
+    "a key twice alone": Row((triples(doubled(TRIPLE, "object", "dark")), Say(TRIPLES)), 2, 1, (), TriplesReply),
     "evidence that does not exist": Row((triples(TRIPLE, {**TRIPLE, "evidence": [9]}),), 1, 1, (), TriplesReply, 1),
     "no triples": Row((Say({"triples": []}),), 1, 0, (), TriplesReply),
     "triples as arrays": Row(
         (triples(["Plants", "need", "light"], ["Plants", "need"], ["Cats", "need", "light"]),),
         1, 1, (), TriplesReply, 2, GROUNDED,
     ),
-    "triples as calls": Row((Say("need(Plants, light)\nneed(Roots, water)"), Say(TRIPLES)), 2, 1, (), TriplesReply),
-    "triples as calls for ever": Row((Say("need(Plants, light)"),) * 3, 3, MalformedReply, (), TriplesReply, 0, GROUNDED),
+    "triples as calls": Row((Say("need(Plants, light)\nneed(Roots, water)"),), 1, 2, (), TriplesReply, 0, GROUNDED),
+    "triples as records": Row(
+        (Say('("entity"<|>Plants<|>life<|>x)##\n("relationship"<|>Plants<|>light<|>Plants need light.<|>8)##\n<|COMPLETE|>'),),
+        1, 1, (), TriplesReply, 0, GROUNDED,
+    ),
+    "triples as calls about nothing": Row(
+        (Say("need(Thing, Place)"), Say("need(x, y)"), Say("need(a, b)")), 3, MalformedReply, (), TriplesReply, 0, GROUNDED
+    ),
 }  # fmt: skip
 
 

@@ -239,7 +239,7 @@ def test_a_copy_for_which_there_is_no_room_is_refused_in_words(tmp_path, write, 
     def fail(source, target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
 
-    monkeypatch.setattr(ladybug_snapshot, "_copy_file", fail)
+    monkeypatch.setattr(ladybug_snapshot.shutil, "copyfile", fail)
     with pytest.raises(StoreUnavailable, match="No space left") as caught:
         LadybugStore(path, read_only=True, timeout=5).sources()
     assert "Free some space" in caught.value.hint

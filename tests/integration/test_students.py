@@ -150,7 +150,7 @@ def test_a_server_without_logprobs_is_asked_without_from_then_on_aloud(server, r
     assert remote.scoring == "reply"
     assert remote.answer(make_prompt(remote)).label == "B"
     assert ["logprobs" in request.body for request in server.of("student")] == [True, *[False] * len(first)]
-    assert caplog.text.count("--scoring reply") == 1
+    assert caplog.text.count("scoring=reply") == 1
 
 
 def test_a_request_that_is_rejected_without_logprobs_too_changes_nothing(server, remote):

@@ -128,9 +128,9 @@ def _wrap_ladybug(passed):
 
 def _wrap_neo4j(passed):
     connection = import_module(f"{_STORES}.neo4j.connection")
-    transact = connection.Neo4jConnection._transaction
+    write = connection.Neo4jConnection.write
 
-    def transaction(self, work, attempts):
+    def writing(self, work):
         passed("store: before a transaction")
 
         def working(open_work):
@@ -147,8 +147,8 @@ def _wrap_neo4j(passed):
             passed("store: before a commit")
             return result
 
-        result = transact(self, working, attempts)
+        result = write(self, working)
         passed("store: committed")
         return result
 
-    connection.Neo4jConnection._transaction = transaction
+    connection.Neo4jConnection.write = writing
