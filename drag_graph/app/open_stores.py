@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -70,9 +70,10 @@ class OpenStores:
         with self._changed:
             self._waiting_writers += not read_only
             try:
-                self._changed.wait_for(lambda: not self._users or self._serves(settings, read_only=read_only))
+                self._changed.wait_for(lambda: self._is_available(settings, read_only=read_only))
             finally:
                 self._waiting_writers -= not read_only
+                self._changed.notify_all()  # readers waited for this writer
             if not self._serves(settings, read_only=read_only):
                 self._close_all()
                 self._read_only = read_only
@@ -82,6 +83,11 @@ class OpenStores:
             self._users += 1
             self._uses += 1
             return self._stores[settings.namespace]
+
+    def _is_available(self, settings: Settings, *, read_only: bool) -> bool:
+        """Whether no other thread is in the way. A waiting writer goes first, or a stream of readers would keep it out."""
+        is_free = not self._users and not (read_only and self._waiting_writers)
+        return is_free or self._serves(settings, read_only=read_only)
 
     def _open(self, settings: Settings, *, create: bool) -> None:
         like = next(iter(self._stores.values()), None)
@@ -109,20 +115,21 @@ class OpenStores:
             self._changed.notify_all()
 
     def _close_when_idle(self) -> None:
-        while True:
+        while self._is_watched:
             uses = self._uses
             time.sleep(IDLE)
             with self._changed:
-                if not self._users and self._uses == uses:
-                    self._close_all()
-                if not self._stores:
-                    self._is_watched = False
-                    return
+                try:
+                    if not self._users and self._uses == uses:
+                        self._close_all()
+                finally:
+                    self._is_watched = bool(self._stores)
 
     def _close_all(self) -> None:
-        stores, self._stores = list(self._stores.values()), {}
-        for store in stores:
-            store.close()
+        with ExitStack() as stores:
+            for store in self._stores.values():
+                stores.callback(store.close)
+            self._stores = {}
 
 
 _of_files: "WeakValueDictionary[Path, OpenStores]" = WeakValueDictionary()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 STORE = ("store", "neo4j_username", "neo4j_password", "neo4j_database", "store_timeout")
 """Settings of the one store that an application is opened on."""
+KEEP_TIMEOUT = 1.0
+"""Seconds that an answer waits for a lock that only looks or opens hold for a moment."""
 WRITTEN_ELSEWHERE = "another process is writing to the store"
 Item = TypeVar("Item")
 
@@ -39,6 +41,8 @@ class _Shared:
     models: dict[Hashable, Any] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
     holders: int = 0
+    is_closed: bool = False
+    """Whether the last holder is gone."""
     count_lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards `holders`. It is separate from `lock`, which is held while a model loads."""
     claimed: "WeakSet[GraphStore]" = field(default_factory=WeakSet)
@@ -75,8 +79,9 @@ class Resources:
         return Resources(settings, self._shared)
 
     def hold(self) -> None:
-        """Keep the store and the models open until `release`."""
+        """Keep the store and the models open until `release`. Raises ConfigurationError after `close`."""
         with self._shared.count_lock:
+            self._require_open()
             self._shared.holders += 1
 
     def release(self) -> None:
@@ -85,6 +90,7 @@ class Resources:
             self._shared.holders -= 1
             if self._shared.holders:
                 return
+            self._shared.is_closed = True
         with self._shared.lock:
             self._shared.models.clear()
             opened = self._shared.opened.pop_all()
@@ -99,7 +105,6 @@ class Resources:
     @contextmanager
     def in_use(self) -> Iterator[None]:
         """Keep the store and the models open for the block. Raises ConfigurationError after `close`."""
-        self._require_open()
         self.hold()
         try:
             yield
@@ -107,7 +112,7 @@ class Resources:
             self.release()
 
     def _require_open(self) -> None:
-        if self._is_closed:
+        if self._is_closed or self._shared.is_closed:
             raise ConfigurationError("This DragGraph is closed.", hint="Create another DragGraph.")
 
     @contextmanager
@@ -155,7 +160,7 @@ class Resources:
         if self.is_written_elsewhere():
             return None
         try:
-            return stack.enter_context(self._session(asks=True, read_only=False, create=False, lock_timeout=0.0))
+            return stack.enter_context(self._session(asks=True, read_only=False, create=False, lock_timeout=KEEP_TIMEOUT))
         except StoreLocked:
             return None
 

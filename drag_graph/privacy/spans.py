@@ -1,7 +1,7 @@
 """Spans of a text that detectors return, and how overlapping ones are merged."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from drag_graph.ports.private_details import Finding
@@ -62,16 +62,22 @@ def settled(spans: Iterable[Span]) -> list[Span]:
 
     Overlapping spans of one type are merged. Of different types the first in `spans` wins; the others keep their remaining parts.
     """
-    spans = list(spans)
-    owners: dict[int, Span] = {}
-    for span in spans:
-        for place in range(span.start, span.end):
-            owners.setdefault(place, span)
     result: list[Span] = []
-    for place, owner in sorted(owners.items()):
-        last = result[-1] if result else None
-        if last and last.end == place and last.type == owner.type:
-            result[-1] = replace(last, end=place + 1)
-        else:
-            result.append(Span(place, place + 1, owner.type, owner.detector))
-    return [span for span in result if span.end - span.start > 1 or span in spans]  # drops leftovers of one character
+    for span in spans:
+        same = [other for other in result if other.type == span.type and other.overlaps(span.start, span.end)]
+        low, high = min([span.start, *(other.start for other in same)]), max([span.end, *(other.end for other in same)])
+        detector = same[0].detector if same else span.detector
+        result = [other for other in result if other not in same]
+        parts = [(low, high)]
+        for other in result:
+            parts = [part for piece in parts for part in _without(piece, (other.start, other.end))]
+        result.extend(Span(start, end, span.type, detector) for start, end in parts if end - start > 1 or len(parts) == 1)
+    return sorted(result, key=lambda span: span.start)
+
+
+def _without(piece: tuple[int, int], other: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return the parts of a piece outside another one."""
+    if other[1] <= piece[0] or piece[1] <= other[0]:
+        return [piece]
+    parts = [(piece[0], min(piece[1], other[0])), (max(piece[0], other[1]), piece[1])]
+    return [part for part in parts if part[0] < part[1]]

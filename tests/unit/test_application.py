@@ -247,6 +247,33 @@ def test_a_lender_that_wants_the_store_alone_gets_its_turn(graph):
             reader.result()
 
 
+def test_a_writer_gets_its_turn_among_readers_that_follow_each_other(graph):
+    with graph._resources.writing():
+        pass
+    graph._resources._shared.stores.close()
+    is_over, began = threading.Event(), threading.Event()
+
+    def read():
+        while not is_over.is_set():
+            with graph._resources.store():
+                began.set()
+                time.sleep(0.02)
+
+    def write():
+        with graph._resources.writing():
+            return True
+
+    with ThreadPoolExecutor(9) as threads:
+        readers = [threads.submit(read) for _ in range(8)]
+        assert began.wait(30)
+        try:
+            assert threads.submit(write).result(10)
+        finally:
+            is_over.set()
+        for reader in readers:
+            reader.result(30)
+
+
 def test_a_callback_that_raises_ends_the_run_and_the_same_call_resumes_it(graph, tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text(f"Cause {number} leads to effect {number}.")

@@ -204,7 +204,7 @@ def test_a_home_never_used_has_a_status_and_stops_at_once(tmp_path):
 
 def record(home, pid, version=LTS.version):
     home.mkdir(exist_ok=True)
-    document = {"pid": pid, "version": version, "bolt_port": 1, "http_port": 2}
+    document = {"pid": pid, "version": version, "bolt_port": 1, "http_port": 2, "password_set": True}  # as older ones wrote
     (home / "server.json").write_text(json.dumps(document))
 
 

@@ -1,11 +1,16 @@
 """A namespace of a Neo4j: its connection, its schema, and transactions on it."""
 
+import logging
+import re
+import time
 from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict
 from functools import partial
 from typing import Self, TypeVar
 
+from drag_graph.errors import StoreUnfit
+from drag_graph.log import event
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports.graph_store import Migration
 from drag_graph.ports.vectors import Vector
@@ -14,8 +19,9 @@ from drag_graph.stores.shared import migrations as migrate
 
 Result = TypeVar("Result")
 
-INDEX_SECONDS = 86_400
-"""Seconds that an upgrade waits for new indexes, which fill slowly in a large store."""
+_MADE = re.compile(r"\b(?:INDEX|CONSTRAINT) (\w+) IF NOT EXISTS")
+_TELL_EVERY = 30.0
+_LONGEST_LOOK = 1.0
 
 
 class Neo4jAccess:
@@ -102,8 +108,28 @@ class Neo4jAccess:
         """
         for text in statements:
             self._connection.change_schema(text)
-        self._connection.read(lambda work: work.run("await_indexes", seconds=INDEX_SECONDS), current=True)
+        self._await_indexes([name for text in statements for name in _MADE.findall(text)])
         self._connection.write(lambda work: work.run("record_migration", **asdict(migration)))
+
+    def _await_indexes(self, names: list[str]) -> None:
+        """Wait until these indexes are filled, which takes long in a large store. Raises StoreUnfit if one cannot be."""
+        announced_at, pause = time.monotonic(), 0.05
+        while True:
+            open_ = self._connection.read(lambda work: work.run("await_indexes", names=names), current=True)
+            failed = [row["name"] for row in open_ if row["state"] == "FAILED"]
+            if failed:
+                raise StoreUnfit(
+                    f"The server could not fill the index {failed[0]} of {self.location}.",
+                    hint=f"See its logs. Then run DROP INDEX {failed[0]} and `drag-graph db migrate`.",
+                )
+            if not open_:
+                return
+            if time.monotonic() - announced_at >= _TELL_EVERY:
+                announced_at = time.monotonic()
+                percent = round(open_[0]["percent"] or 0.0, 1)
+                event("waiting for an index", level=logging.WARNING, index=open_[0]["name"], percent=percent)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_LOOK)
 
     def _require_schema(self) -> None:
         if self._migrated:

@@ -90,8 +90,8 @@ def run(
     """Apply what is pending and return it (empty when the store is up to date). Raises as `plan` does.
 
     `applied` reads the store's history (empty for a store that has none yet). `apply` executes the statements and records
-    the migration, which carries its `applied_at`; it does so in one transaction where the engine can. Of two upgraders at once
-    the caller lets one in at a time: what the first one applied is then no longer pending for the second.
+    the migration, which carries its `applied_at`; it does so in one transaction where the engine can. Two
+    upgraders at once may both apply a migration, so on an engine without such transactions each statement must be repeatable.
     """
     done = []
     for migration, statements in plan(known(dialect), list(applied())):

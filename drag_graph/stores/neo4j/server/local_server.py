@@ -27,6 +27,7 @@ DEFAULT_HOME = Path(".drag-graph/neo4j")
 START_SECONDS = 120.0
 STOP_SECONDS = 30.0
 _RECORD = "server.json"
+_RECORDED = ("pid", "version", "bolt_port", "http_port")
 _LOG = "server.log"
 _PASSWORD_FILE = "password"  # noqa: S105 - the name of a file
 _POLL_SECONDS = 0.25
@@ -76,8 +77,9 @@ def server_status(home: Path | None = None) -> ServerReport:
     """Return whether the server of `home` runs, and where."""
     home = _absolute(home)
     try:
-        record = ServerReport(home, **json.loads((home / _RECORD).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        stored = json.loads((home / _RECORD).read_text(encoding="utf-8"))
+        record = ServerReport(home, **{name: stored[name] for name in _RECORDED})
+    except (OSError, ValueError, TypeError, KeyError):
         return ServerReport(home)  # never started here, or killed while writing
     is_running = runs(record.pid, home)
     return _with(record, running=is_running, pid=record.pid if is_running else 0)
@@ -183,7 +185,7 @@ def _launch(command: list[str], server: ServerReport, password: str) -> ServerRe
     log = server.home / _LOG
     log.unlink(missing_ok=True)  # each start has its own, so that an old error is never taken for the new one's
     server = _with(server, pid=spawn(command, log, server.home))
-    record = {name: getattr(server, name) for name in ("pid", "version", "bolt_port", "http_port")}
+    record = {name: getattr(server, name) for name in _RECORDED}
     write_lines(server.home / _RECORD, [json.dumps(record)])
     try:
         _wait(server, password)
