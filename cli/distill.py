@@ -35,7 +35,7 @@ def distill(
     """Ask the teacher about questions and store its evidence as graphs.
 
     The teacher writes evidence; drag-graph ranks it and extracts triples. Each question becomes one graph. Completed questions
-    are skipped, so the same command resumes an interrupted run. The budget covers all runs on the same input.
+    are not asked again, so the same command resumes an interrupted run. The budget covers all runs on the same input.
 
     The keys of a JSON line, and the columns of a CSV file, are id, question, options, answer and domain. CSV options are a JSON
     list, separated by |, or in columns A, B, ... An answer is an index (the first is 0), a letter, or a text.

@@ -112,8 +112,7 @@ class AsyncDragGraph(_AsyncMethods):
 
     async def close(self) -> None:
         """Close the store and the models."""
-        await self._call(self._graph.close)
-        self._executor.shutdown(wait=False)
+        await self._call(self._graph.close)  # the threads end with this object, so later calls still raise our own error
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,9 +6,12 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from drag_graph.app import AsyncDragGraph, DragGraph
 from drag_graph.app.questions import question_lines
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.errors import ConfigurationError
 from drag_graph.inputs import read_queries
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -112,3 +115,14 @@ def test_iterators_are_asynchronous_and_a_run_is_awaited(tmp_path):
             return lines, report.totals()["added"]
 
     assert asyncio.run(run()) == (whole, 1)
+
+
+def test_a_closed_application_refuses_calls_and_may_be_closed_again(tmp_path):
+    async def run():
+        graph = AsyncDragGraph(tmp_path / "graph.lbug", embedder="lexical")
+        await graph.close()
+        await graph.close()
+        with pytest.raises(ConfigurationError, match="closed"):
+            await graph.ask("Why?")
+
+    asyncio.run(run())
