@@ -123,7 +123,7 @@ def test_it_waits_for_readers_of_its_process_and_gives_up_in_words(tmp_path):
     with LadybugStore(path) as store, LadybugStore(path) as other:
         with other.reading() as session:
             session.run("counts", namespace="default")
-            with pytest.raises(StoreLocked, match="read by this process"):
+            with pytest.raises(StoreLocked, match="This process is still reading"):
                 store.compact(patience=0.2)
         assert sorted(map(repr, store.records())) == before
         stop = threading.Event()

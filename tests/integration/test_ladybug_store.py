@@ -240,7 +240,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "graph.lbug"
     with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:
         connection.execute("CREATE NODE TABLE Evidence(id STRING PRIMARY KEY, mine STRING)")
-    with pytest.raises(StoreUnfit, match="something else"):
+    with pytest.raises(StoreUnfit, match="is not a drag-graph store"):
         opened(path)
     with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:
         assert len(connection.execute("CALL show_tables() RETURN *").get_all()) == 1

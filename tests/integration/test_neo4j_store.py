@@ -173,7 +173,7 @@ class TestBatches:
     def test_what_belongs_to_another_query_is_refused(self, store):
         graph = make_subgraph(namespace=store.namespace)
         strange = graph.entities[0].model_copy(update={"source_id": "other"})
-        with pytest.raises(StoreError, match="of query other"):
+        with pytest.raises(StoreError, match="belongs to query other"):
             store.save([graph.model_copy(update={"entities": (strange, *graph.entities[1:])})], PLAIN)
 
     def test_half_a_character_is_kept_in_metadata_and_refused_in_a_text(self, store):
