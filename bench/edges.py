@@ -312,11 +312,13 @@ def _texts(find: Callable[[str], list[str]], documents: Mapping[str, str]) -> Ca
 
 
 def _chunks(texts: Mapping[str, str], size: int) -> Iterator[tuple[str, str]]:
+    from drag_graph.documents.file_loaders import load_text
     from drag_graph.documents.passages import chunks
 
     for name, text in texts.items():
-        for span, _ in chunks(text, size):
-            yield span.of(text), name
+        loaded = load_text(text)
+        for piece in chunks(loaded.text, loaded.blocks, size):
+            yield piece.span.of(loaded.text), name
 
 
 def _share(part: int, of: int) -> str:

@@ -45,7 +45,7 @@ def read_in(case: dict[str, Any]) -> Subgraph:
         loaded = load(path)
         document = document_of(SourceFile(path, path.name), "d", "default", loaded)
         reader = DocumentReader(load_settings({}), LexicalEmbedder(), None, PassagePrivacy())
-        return reader.read(document, loaded.text, Usage())[0]
+        return reader.read(document, loaded, Usage())[0]
 
 
 def lines_of(graph: Subgraph, case: dict[str, Any], way: str) -> list[Line]:

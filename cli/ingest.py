@@ -35,8 +35,9 @@ def ingest(
 ) -> None:
     """Read documents and store each as a graph.
 
-    PDF, Word, HTML, Markdown, text and e-mail are supported. Unchanged files are skipped, and changed files replace what was
-    stored. A file that cannot be read is reported, and the others are read. The same command resumes an interrupted run.
+    PDF, Word, PowerPoint, Excel, HTML, Markdown, text, CSV, JSON lines and e-mail are supported. Unchanged files are skipped,
+    and changed files replace what was stored. A file that cannot be read is reported, and the others are read. The same command
+    resumes an interrupted run.
 
     Examples:
       drag-graph ingest papers/ notes.md

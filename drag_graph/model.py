@@ -106,7 +106,10 @@ class Document(Value):
 
 
 class Chunk(Value):
-    """A passage of a document: characters `start` to `end`; `position` is its index among the chunks."""
+    """A part of a document: characters `start` to `end`; `position` is its index among the chunks.
+
+    `heading` is the path of headings above it, outermost first; `page` counts from 1.
+    """
 
     id: str
     source_id: str
@@ -114,6 +117,8 @@ class Chunk(Value):
     start: Count
     end: Count
     text: Text
+    page: Annotated[int, Field(ge=1)] | None = None
+    heading: tuple[str, ...] = ()
 
 
 class TeacherCall(Value):

@@ -3,8 +3,6 @@
 import io
 import zipfile
 
-WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-
 
 def pdf(*lines):
     """Return a PDF of one page with these lines of text; without any, a page that is only a picture."""
@@ -42,10 +40,20 @@ def encrypted(content):
 
 def word(*paragraphs):
     """Return a Word file."""
-    body = "".join(f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for text in paragraphs)
+    from docx import Document
+
+    document, out = Document(), io.BytesIO()
+    for text in paragraphs:
+        document.add_paragraph(text)
+    document.save(out)
+    return out.getvalue()
+
+
+def bomb():
+    """Return an Office file, one part of which unpacks to a thousand times its size."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("word/document.xml", f'<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>')
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", bytes(20_000_000))
     return out.getvalue()
 
 

@@ -16,6 +16,7 @@ from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.documents import document_prompts as prompts
 from drag_graph.documents import file_loaders as loaders
 from drag_graph.documents import passages as splitting
+from drag_graph.documents.file_loaders import LoadedFile
 from drag_graph.errors import ReplyError, Withheld
 from drag_graph.graph.edge_text import one_line
 from drag_graph.graph.grounding import TOLERANCE
@@ -99,19 +100,18 @@ class DocumentReader:
         settings = self._settings
         return Aggregation(strategy=settings.strategy, merge=settings.merge, threshold=chosen(settings, "threshold"))
 
-    def passages_of(self, document: Document, text: str) -> Passages:
-        """Return the chunks and passages of a text. A repeated passage is evidence only once."""
+    def passages_of(self, document: Document, loaded: LoadedFile) -> Passages:
+        """Return the chunks and passages of a file. A repeated passage is evidence only once."""
         result, texts, created_at = Passages(), set[str](), datetime.now(UTC).isoformat(timespec="seconds")
         own, position = {"source_id": document.id, "created_at": created_at}, 0
-        for number, (span, spans) in enumerate(splitting.chunks(text, self._settings.chunk_size)):
-            chunk_text = span.of(text)
+        for number, piece in enumerate(splitting.chunks(loaded.text, loaded.blocks, self._settings.chunk_size)):
+            chunk_text = piece.span.of(loaded.text)
             id_ = chunk_id(document.namespace, document.id, number, chunk_text)
-            result.chunks.append(
-                Chunk(id=id_, source_id=document.id, position=number, start=span.start, end=span.end, text=chunk_text)
-            )
+            facts = {"start": piece.span.start, "end": piece.span.end, "page": piece.page, "heading": piece.heading}
+            result.chunks.append(Chunk(id=id_, source_id=document.id, position=number, text=chunk_text, **facts))
             result.by_chunk.append([])
-            for part in spans:
-                passage = part.of(text)
+            for part in piece.passages:
+                passage = part.of(loaded.text)
                 if passage in texts or not any(map(str.isalpha, passage)):
                     continue
                 texts.add(passage)
@@ -121,13 +121,13 @@ class DocumentReader:
                 position += 1
         return result
 
-    def read(self, document: Document, text: str, usage: Usage) -> tuple[Subgraph, dict[str, Vectors]]:
+    def read(self, document: Document, loaded: LoadedFile, usage: Usage) -> tuple[Subgraph, dict[str, Vectors]]:
         """Return the document's subgraph without edges, and the vectors of its evidence by id.
 
         `usage` is updated with every call, also if an error is raised. Raises Withheld if a private passage would have to leave
         this machine, ModelError if a model cannot be used, and BudgetReached.
         """
-        passages = self.passages_of(document, text)
+        passages = self.passages_of(document, loaded)
         evidence = passages.evidence
         self._check_embedding([chunk.text for chunk in passages.chunks])
         extraction, calls = self._triples(document, passages, usage)

@@ -1,5 +1,7 @@
 """Split a text into sentences, passages and chunks. Each is a span: the characters from `start` up to `end`.
 
+Headings are in chunks, but they are no passages; a row of a table is a passage.
+
 No span begins or ends with white space. Every other character is in exactly one chunk.
 """
 
@@ -10,8 +12,9 @@ from itertools import pairwise
 from statistics import median
 
 from drag_graph.distill.patterns.words import ABBREVIATIONS
+from drag_graph.documents.blocks import PlacedBlock
 
-VERSION = "passages/1"
+VERSION = "passages/2"
 LONGEST_SENTENCE = 600
 """Maximum length in characters; longer sentences are cut at white space."""
 SHORTEST_PASSAGE = 100
@@ -39,30 +42,59 @@ class TextSpan:
         return text[self.start : self.end]
 
 
-def chunks(text: str, size: int) -> list[tuple[TextSpan, list[TextSpan]]]:
+@dataclass(frozen=True, slots=True)
+class ChunkSpan:
+    """A chunk with its passages, and the page and the headings that all of it stands under."""
+
+    span: TextSpan
+    passages: tuple[TextSpan, ...]
+    heading: tuple[str, ...] = ()
+    page: int | None = None
+
+
+def chunks(text: str, blocks: Sequence[PlacedBlock], size: int) -> list[ChunkSpan]:
     """Return the chunks of a text, of at most `size` characters, each with its passages of whole sentences.
 
-    A sentence longer than a chunk is cut at white space if possible.
+    A chunk ends where page or headings change. A sentence longer than a chunk is cut at white space if possible.
     """
-    result: list[tuple[TextSpan, list[TextSpan]]] = []
-    current: list[list[TextSpan]] = []
-    """The sentences of the current chunk, by paragraph."""
-    for paragraph in paragraphs(text):
-        fresh = True
-        for sentence in sentences(text, paragraph, min(size, LONGEST_SENTENCE)):
-            if current and sentence.end - current[0][0].start > size:
-                result.append(_chunk(current))
-                current, fresh = [], True
-            if fresh:
-                current.append([])
-                fresh = False
-            current[-1].append(sentence)
+    result: list[ChunkSpan] = []
+    current: list[_Paragraph] = []
+    for block in blocks:
+        within = TextSpan(block.start, block.end)
+        for paragraph in paragraphs(text, within) if block.kind == "text" else [within]:
+            fresh = True
+            for sentence in sentences(text, paragraph, min(size, LONGEST_SENTENCE)):
+                if current and (_is_apart(current[-1].block, block) or sentence.end - current[0].sentences[0].start > size):
+                    result.append(_chunk(current))
+                    current, fresh = [], True
+                if fresh:
+                    current.append(_Paragraph(block, []))
+                    fresh = False
+                current[-1].sentences.append(sentence)
     return [*result, _chunk(current)] if current else result
 
 
-def paragraphs(text: str) -> list[TextSpan]:
-    """Return paragraphs, headings and list items. A single line end counts as white space."""
-    lines = [span for match in _LINE.finditer(text) if (span := _stripped(text, match.start(), match.end()))]
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    """Sentences of a paragraph that are in the current chunk."""
+
+    block: PlacedBlock
+    sentences: list[TextSpan]
+
+
+def _is_apart(before: PlacedBlock, block: PlacedBlock) -> bool:
+    """Whether a chunk ends between two blocks. A heading belongs to what follows it."""
+    if before.page != block.page:
+        return True
+    if before.kind == "heading":
+        return False
+    return block.kind == "heading" or before.heading != block.heading
+
+
+def paragraphs(text: str, within: TextSpan) -> list[TextSpan]:
+    """Return paragraphs and list items. A single line end counts as white space."""
+    matches = _LINE.finditer(text, within.start, within.end)
+    lines = [span for match in matches if (span := _stripped(text, match.start(), match.end()))]
     usual = median(line.end - line.start for line in lines) if lines else 0.0
     result: list[TextSpan] = []
     for before, line in pairwise([None, *lines]):
@@ -116,9 +148,11 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[TextSpan]
             yield piece
 
 
-def _chunk(paragraphs_: Sequence[Sequence[TextSpan]]) -> tuple[TextSpan, list[TextSpan]]:
-    passages = [passage for sentences_ in paragraphs_ for passage in _joined(sentences_)]
-    return TextSpan(paragraphs_[0][0].start, paragraphs_[-1][-1].end), passages
+def _chunk(current: Sequence[_Paragraph]) -> ChunkSpan:
+    passages = [passage for item in current if item.block.kind != "heading" for passage in _joined(item.sentences)]
+    last = current[-1].block
+    span = TextSpan(current[0].sentences[0].start, current[-1].sentences[-1].end)
+    return ChunkSpan(span, tuple(passages), last.heading, last.page)
 
 
 def _joined(sentences_: Sequence[TextSpan]) -> Iterator[TextSpan]:

@@ -60,7 +60,7 @@ def _read(
     except DocumentUnusable as error:
         return replace(result, status="failed", error=error.message), None, None
     document = document_of(file, result.id, namespace, loaded)
-    passages = reader.passages_of(document, loaded.text)
+    passages = reader.passages_of(document, loaded)
     status: Status = "changed" if is_stored else "added"
     sizes = replace(result, chunks=len(passages.chunks), evidence=len(passages.evidence))
     return replace(sizes, status=status), document, passages

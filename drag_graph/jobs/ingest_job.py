@@ -197,7 +197,7 @@ class Ingester:
             with log.timed("ingest", item.id):
                 loaded = load_source(item.file)
                 document = document_of(item.file, item.id, self._store.namespace, loaded)
-                subgraph, vectors = self._reader.read(document, loaded.text, usage)
+                subgraph, vectors = self._reader.read(document, loaded, usage)
                 outcome = self._saves(_Saving(subgraph, vectors))
         except (DocumentUnusable, SubgraphRefused, Withheld) as error:
             log.event("failed", query=item.id, reason=type(error).__name__)

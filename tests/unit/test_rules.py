@@ -30,9 +30,11 @@ def parsed(path):
 
 
 def passes_on(handler):
-    """Whether an except clause ends by raising what it caught."""
+    """Whether an except clause ends by raising what it caught, or an error with it as its cause."""
     last = handler.body[-1]
-    return isinstance(last, ast.Raise) and last.exc is None
+    return isinstance(last, ast.Raise) and (
+        last.exc is None or (last.cause is not None and ast.unparse(last.cause) == handler.name)
+    )
 
 
 def test_the_product_is_found():

@@ -4,5 +4,6 @@
 UNWIND $rows AS r
 MATCH (q:Source {id: r.source_id})
 CREATE (q)-[:HAS_CHUNK {namespace: $namespace}]->(:Chunk {
-  namespace: $namespace, source_id: r.source_id, id: r.id, position: r.position, start: r.start, `end`: r.`end`, text: r.text
+  namespace: $namespace, source_id: r.source_id, id: r.id, position: r.position, start: r.start, `end`: r.`end`, text: r.text,
+  page: r.page, heading: r.heading[2:]
 })

@@ -19,7 +19,7 @@ WITH q, stamp, again,
   } AS calls,
   COLLECT {
     MATCH (q)-[:HAS_CHUNK]->(c:Chunk)
-    RETURN [c.id, c.position, c.start, c.end, c.text]
+    RETURN [c.id, c.position, c.start, c.end, c.text, c.page, coalesce(c.heading, [])]
   } AS chunks,
   COLLECT {
     MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)

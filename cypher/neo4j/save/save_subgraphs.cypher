@@ -28,7 +28,8 @@ WITH q, g
 CALL (q, g) {
   UNWIND g[6] AS c
   CREATE (q)-[:HAS_CHUNK {namespace: $namespace}]->(chunk:Chunk {
-    id: c[0], source_id: g[1], namespace: $namespace, position: c[1], start: c[2], end: c[3], text: c[4]
+    id: c[0], source_id: g[1], namespace: $namespace, position: c[1], start: c[2], end: c[3], text: c[4],
+    page: c[5], heading: c[6]
   })
   RETURN collect(chunk) AS chunks
 }

@@ -109,7 +109,7 @@ RETURN
     UNWIND CASE WHEN q:Document THEN evidence_ids ELSE [] END AS id
     MATCH (e:Evidence {id: id})-[:FROM_CHUNK]->(c:Chunk)
     USING INDEX SEEK e:Evidence(id)
-    RETURN DISTINCT [c.id, c.position, c.start, c.end, c.text]
+    RETURN DISTINCT [c.id, c.position, c.start, c.end, c.text, c.page, coalesce(c.heading, [])]
   } AS chunks,
   COLLECT {
     CALL (q, whole, told, evidence_ids) {

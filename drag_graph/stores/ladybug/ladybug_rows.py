@@ -24,7 +24,7 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
         else:
             rows["documents"].append(row)
         rows["calls"] += [call.model_dump() for call in subgraph.calls]
-        rows["chunks"] += [item.model_dump() for item in subgraph.chunks]
+        rows["chunks"] += [_marked(item.model_dump(mode="json"), "heading") for item in subgraph.chunks]
         rows["evidence"] += [item.model_dump(mode="json", exclude={"call_ids"}) for item in evidence]
         rows["evidence_calls"] += [{"evidence_id": item.id, "id": id_} for item in evidence for id_ in item.call_ids]
         rows["evidence_chunks"] += [{"evidence_id": item.id, "id": item.chunk_id} for item in evidence if item.chunk_id]

@@ -20,7 +20,7 @@ EVIDENCE = (
     *("id", "text", "framing", "position", "cosine", "llm_score", "score", "rank", "kept", "reason", "created_at"),
     *("chunk_id", "start", "end"),
 )
-CHUNK = ("id", "position", "start", "end", "text")
+CHUNK = ("id", "position", "start", "end", "text", "page", "heading")
 ENTITY = ("id", "name", "type", "variants")
 TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call_ids", "rank", "opposes")
 EDGE = ("id", "statement", "predicates", "confidence", "support", "triple_ids", "evidence_ids", "contradicts", "rank")
