@@ -1,6 +1,7 @@
 """`DragGraph` as an object: settings, sharing, closing. What its methods do is tested with their topics."""
 
 import gc
+import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -291,3 +292,18 @@ def test_a_callback_that_raises_ends_the_run_and_the_same_call_resumes_it(graph,
 def test_a_missing_file_is_reported_before_a_missing_teacher(graph, tmp_path):
     with pytest.raises(InputError, match=r"nofile\.jsonl"):
         graph.distill(tmp_path / "nofile.jsonl")
+
+
+def test_it_closes_after_its_process_has_left_the_folder_and_after_the_folder_is_gone(tmp_path, monkeypatch):
+    for is_removed in (False, True):
+        folder = tmp_path / f"folder-{is_removed}"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        graph = DragGraph("graph.lbug", embedder="lexical")
+        graph.ingest(text="The Moon causes tides.", name="note")
+        monkeypatch.chdir(tmp_path)
+        if is_removed:
+            shutil.rmtree(folder)
+        graph.close()
+    with DragGraph(tmp_path / "folder-False" / "graph.lbug", embedder="lexical") as graph:
+        assert len(graph.show()) == 1

@@ -58,7 +58,7 @@ class Engine:
         self.upgrading = threading.Lock()
         """Held by the one of this process's stores that migrates the file; other processes are kept out by the file's lock."""
         self._key = key
-        self._log = Path(f"{location}.wal")
+        self._log = Path(f"{key}.wal")  # `location` may be relative to a folder that the process leaves
         self._database = database
         self._mark = mark
         self._check = None if mark is None else self._require_unchanged
@@ -315,7 +315,10 @@ class Engine:
 
     def free_bytes(self) -> int:
         """Return how many bytes may still be written to the disk of the file."""
-        folder = os.statvfs(Path(self.location).parent)
+        try:
+            folder = os.statvfs(Path(self._key).parent)
+        except FileNotFoundError:  # the folder has been removed
+            return 0
         return folder.f_bavail * folder.f_frsize
 
     def _log_size(self) -> int:
