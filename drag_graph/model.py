@@ -85,7 +85,10 @@ class Query(Value):
 
 
 class Document(Value):
-    """An ingested file: its address, the hash of its bytes, and the time of its last modification."""
+    """An ingested file: its address, the hash of its bytes, and the time of its last modification.
+
+    `date` is the day, month or year that the document is from, as far as it says so (ISO 8601); `tags` are the user's.
+    """
 
     id: str
     namespace: str = DEFAULT_NAMESPACE
@@ -94,6 +97,8 @@ class Document(Value):
     sha256: str = ""
     media_type: str = ""
     modified_at: str = ""
+    date: Annotated[str, StringConstraints(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")] = ""
+    tags: Annotated[tuple[Text, ...], AfterValidator(lambda tags: tuple(sorted(set(tags))))] = ()
 
     @property
     def title(self) -> str:

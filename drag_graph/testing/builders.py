@@ -136,6 +136,8 @@ def make_document(number: int | str = 0, *, namespace: str = "default") -> Docum
         sha256=content_id("", "bytes", uri) * 2,
         media_type="text/plain",
         modified_at=CREATED_AT,
+        date="2026-03-02",
+        tags=("reports",),
     )
 
 

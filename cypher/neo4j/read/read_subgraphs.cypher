@@ -9,7 +9,7 @@ USING INDEX SEEK q:Source(id)
 WHERE q.namespace = $namespace
 WITH q, [q.revision, q.sizes, q.call_ids] AS stamp, 'revision' AS again
 WITH q, stamp, again,
-  q {.id, .text, .options, .domain, .complexity, .input_id, .metadata, .name, .uri, .sha256, .media_type, .modified_at,
+  q {.id, .text, .options, .domain, .complexity, .input_id, .metadata, .name, .uri, .sha256, .media_type, .modified_at, .date, .tags,
     .settings_hash, .status, .graph, .blind, .embedding, .created_at, .expires_at, .aggregation} AS head,
   COLLECT {
     MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})

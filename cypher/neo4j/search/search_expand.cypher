@@ -97,7 +97,7 @@ WITH q, related, ways, any(seed IN $queries WHERE seed[0] = q.id) AS whole,
 WITH q, related, ways, whole, told, reduce(ids = told, r IN related | ids + r.evidence_ids) AS evidence_ids,
   reduce(ids = [], r IN related | ids + r.triple_ids) AS triple_ids
 RETURN
-  q {.id, .text, .options, .domain, .complexity, .input_id, .metadata, .name, .uri, .sha256, .media_type, .modified_at,
+  q {.id, .text, .options, .domain, .complexity, .input_id, .metadata, .name, .uri, .sha256, .media_type, .modified_at, .date, .tags,
     .settings_hash, .status, .graph, .blind, embedding: null, .created_at, .expires_at, .aggregation} AS head,
   COLLECT {
     MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})

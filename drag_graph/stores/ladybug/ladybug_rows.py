@@ -22,7 +22,7 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
         if subgraph.document is None:
             rows["queries"].append(_marked(row, "options"))
         else:
-            rows["documents"].append(row)
+            rows["documents"].append(_marked(row, "tags"))
         rows["calls"] += [call.model_dump() for call in subgraph.calls]
         rows["chunks"] += [_marked(item.model_dump(mode="json"), "heading") for item in subgraph.chunks]
         rows["evidence"] += [item.model_dump(mode="json", exclude={"call_ids"}) for item in evidence]

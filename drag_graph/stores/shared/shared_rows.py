@@ -20,6 +20,8 @@ from drag_graph.stores.shared.transaction import Row
 
 QUERY = ("id", "namespace", "text", "options", "domain", "complexity", "input_id")
 DOCUMENT = tuple(Document.model_fields)
+ADDED: dict[str, Any] = {"date": "", "tags": ()}
+"""Fields that a document of an earlier version does not have."""
 OWN = ("settings_hash", "status", "graph", "blind", "created_at", "expires_at")
 ORDERS = {"calls": "id", "chunks": "position", "evidence": "position", "entities": "name", "triples": "rank", "edges": "rank"}
 """The parts of a subgraph, and what each is ordered by, and then by its id: by Python, as engines order text by other rules."""
@@ -35,6 +37,8 @@ def source_row(subgraph: Subgraph) -> Row:
     row = {name: getattr(source, name) for name in names} | {name: getattr(subgraph, name) for name in OWN if name != "graph"}
     if isinstance(source, Query):
         row |= {"options": list(source.options), "metadata": as_json(source.metadata)}
+    else:
+        row["tags"] = list(source.tags)
     return {**row, "embedding": list(subgraph.embedding), "call_ids": [call.id for call in subgraph.calls], "linked": False}
 
 
@@ -46,6 +50,7 @@ def subgraph_of(namespace: str, head: Mapping[str, Any], parts: Mapping[str, Ite
     own = {"source_id": head["id"]}
     try:
         source = {name: head[name] for name in (QUERY if head.get("text") is not None else DOCUMENT) if name != "namespace"}
+        source |= {name: source[name] or default for name, default in ADDED.items() if name in source}
         if "text" in source:
             source["metadata"] = json.loads(head["metadata"])
         return Subgraph.model_validate(
