@@ -6,6 +6,7 @@ nouns). Runs of these scripts become overlapping pairs of characters, so that a 
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u0edc-\u0edf\u1000-\u103f\u104c-\u109f\u1780-\u17d3\u17d7\u17dc\u17dd"
@@ -18,6 +19,9 @@ _WORD = rf"(?:[^\W_]|[{_SIGNS}])+"
 _RUN = re.compile(rf"{_WORD}(?:[-\u2010\u2011_/]{_WORD})*")
 _ASCII_RUN = re.compile(r"[a-z0-9]+(?:[-_/][a-z0-9]+)*")
 _JOINTS = re.compile(r"[-\u2010\u2011_/]")
+_CAMEL_CASE = re.compile(r"\b[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
+_CASE_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_PLAIN_WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
 _UNSPACED_RUN = re.compile(f"([{_UNSPACED}]+)")
 # Accents of Latin, Greek and Cyrillic, and the optional vowel marks of Hebrew and Arabic.
@@ -37,9 +41,10 @@ def search_terms(text: str) -> list[str]:
     """Return the terms of a text in their order, with repetitions.
 
     A term is a run of letters and digits. An identifier such as "V-1234" gives "v1234" as well as "v" and "1234". A run of a
-    script without spaces gives every pair of neighbouring characters; a single character is a term by itself.
+    script without spaces gives every pair of neighbouring characters; a single character is a term by itself. "AdamSmith" gives
+    "adam" and "smith" as well.
     """
-    plain = _POSSESSIVE.sub("", folded(text))
+    plain = _POSSESSIVE.sub("", folded(_CAMEL_CASE.sub(_with_parts, text)))
     terms: list[str] = []
     for run in (_ASCII_RUN if plain.isascii() else _RUN).findall(plain):
         if run.isalnum() and run.isascii():
@@ -55,6 +60,22 @@ def segmented(text: str) -> str:
     if text.isascii():
         return ""
     return " ".join(term for run in _UNSPACED_RUN.findall(folded(text)) for term in _pairs(run))
+
+
+def hidden_terms(text: str) -> str:
+    """Return the terms that an index by plain words does not find in a text, joined by blanks."""
+    plain = set(_PLAIN_WORD.findall(folded(text)))
+    return " ".join(dict.fromkeys(term for term in search_terms(text) if term not in plain))
+
+
+@lru_cache(20_000)
+def joined_terms(text: str) -> str:
+    """Return the search terms of a text, joined by blanks."""
+    return " ".join(search_terms(text))
+
+
+def _with_parts(match: re.Match[str]) -> str:
+    return f"{match[0]} {_CASE_CHANGE.sub(' ', match[0])}"
 
 
 def _joined_and_parts(words: str) -> list[str]:

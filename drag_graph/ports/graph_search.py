@@ -1,118 +1,162 @@
-"""The port for searching all subgraphs of a namespace (docs/design.md, section 5; docs/adr/0017).
+"""The port for searching all subgraphs of a namespace (docs/design.md, section 5; docs/adr/0048).
 
-Two steps, each a single statement if the engine allows. `candidates` ranks stored queries, evidence and concepts by the
-question. `expand` walks from the selected ones, the seeds, to context lines with everything that their audit needs.
+`candidates` finds what is near to a question by words and by vectors. `units` returns what is around the hits, `around` what
+the graph says of the things in them, and `subgraphs` everything that the chosen lines and their audit need.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from drag_graph.model import LineKind, Subgraph
-
-SeedKind = Literal["query", "evidence", "concept"]
+from drag_graph.model import Subgraph
+from drag_graph.ports.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A stored thing that is similar to a question. `score` is a cosine in [-1, 1], or 1 for a concept in the question.
+    """A stored query or concept. `score` is a cosine in [-1, 1], or 1 for a concept that the question names.
 
-    `text` is the text of a query or evidence, or the name of a concept. Evidence has its `source_id`. A concept has its
-    `cluster` and its number of `entities`.
+    `text` is the question, or the name. A concept has its `cluster` and its number of `entities`.
     """
 
     id: str
     score: float
     text: str
-    source_id: str = ""
     cluster: str = ""
     entities: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """What is stored near to a question, each list best first, ties by id; `named` are concepts, in the order of the keys.
+class Restriction:
+    """Which sources may be searched: those that fulfil every condition.
 
-    `own` says whether the very question is stored. A store whose concepts were never made has only `queries`, and the
-    evidence of documents, which is saved with its vectors.
+    `sources` are ids, or patterns of names (as `fnmatch` reads them). `since` and `until` are dates (ISO 8601; a month or a
+    year is all of it) of documents; a query has the date of its distillation. `tags`: at least one of these.
+    """
+
+    sources: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+    tags: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.sources or self.since or self.until or self.tags)
+
+
+EVERYTHING = Restriction()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Ids that a search found, with a score each: evidence by cosine and by words, and units by words (see `Unit`)."""
+
+    by_vector: Mapping[str, float] = field(default_factory=dict)
+    by_words: Mapping[str, float] = field(default_factory=dict)
+    units_by_words: Mapping[str, float] = field(default_factory=dict)
+    unit_of: Mapping[str, str] = field(default_factory=dict)
+    """The unit of each piece of evidence above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What is stored near to a question; lists are best first, ties by id. `named` are concepts, in the order of the keys.
+
+    `own` says whether the very question is stored.
     """
 
     own: bool = False
     queries: tuple[Hit, ...] = ()
-    evidence: tuple[Hit, ...] = ()
     named: tuple[Hit, ...] = ()
-    similar: tuple[Hit, ...] = ()
+    found: Found = Found()
 
 
 @dataclass(frozen=True, slots=True)
-class Seed:
-    """Where an expansion begins: a query, an evidence (with its query), or a cluster of concepts. `score` orders the seeds."""
+class Passage:
+    """A kept piece of evidence: in a document, the characters from `start` up to `end`.
 
-    kind: SeedKind
+    `terms` are its search terms, joined by blanks. `cosines` has one number for each vector that was passed.
+    """
+
     id: str
-    score: float = 1.0
-    source_id: str = ""
+    text: str
+    position: int
+    start: int
+    end: int
+    terms: str
+    cosines: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """That a line was reached from the seed of that id, over so many hops: 0 is the seed's own text or subgraph."""
+class Fact:
+    """A triple, as the walk over the graph needs it. `subject_node` and `object_node` are concepts, or entities without one."""
 
-    kind: LineKind
-    ref: str
-    hop: int
-    seed: str
+    id: str
+    unit_id: str
+    source_id: str
+    evidence_id: str
+    subject_id: str
+    subject: str
+    subject_node: str
+    predicate: str
+    object_id: str
+    object: str
+    object_node: str
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
-    """The lines that the seeds lead to, and the parts of the subgraphs that they and their audit are made of.
+class Unit:
+    """What search ranks: a chunk of a document with its passages, or a query with its evidence.
 
-    Each subgraph has its query and all its teacher calls, but of evidence, triples and edges only what was reached, is behind
-    what was reached, or is adjacent to a seed (`adjacent_passages`). An edge whose evidence or calls are being written by
-    somebody at this moment is left out.
+    `title` is the document's name or the question, `text` that of the chunk, or "". `terms` are the search terms of title,
+    headings and text, or of the question and its evidence, joined by blanks.
     """
 
-    subgraphs: tuple[Subgraph, ...] = ()
-    reached: tuple[Reached, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits that keep an expansion small in a large store (docs/adr/0017); all are at least 1.
-
-    `entities` of one cluster are looked at, of these the `edges` with the highest confidence are taken, and of all clusters'
-    together the `near` ones with the highest product of the seed's score and the confidence: about as many lines as are looked
-    at. A second hop goes on from the `frontier` best entities reached, to `beyond` entities of the same cluster each, and takes
-    `far` edges in all.
-    """
-
-    entities: int = 64
-    edges: int = 8
-    near: int = 48
-    frontier: int = 8
-    beyond: int = 4
-    far: int = 12
-
-
-LIMITS = Limits()
+    id: str
+    source_id: str
+    is_document: bool
+    title: str
+    date: str
+    position: int
+    start: int
+    page: int | None
+    heading: tuple[str, ...]
+    text: str
+    terms: str
+    passages: tuple[Passage, ...]
+    facts: tuple[Fact, ...] = ()
 
 
 class GraphSearch(Protocol):
     """Searching one namespace. Thread-safe; raises as the methods of `drag_graph.ports.graph_store.GraphStore` do."""
 
-    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
-        """Return up to `k` queries, evidence and concepts by their cosine to `vector`, and the concepts named by `keys`.
+    def candidates(
+        self,
+        vector: Sequence[float],
+        terms: Sequence[str],
+        keys: Sequence[str],
+        k: int,
+        *,
+        source_id: str = "",
+        only: Restriction = EVERYTHING,
+    ) -> Candidates:
+        """Return up to `k` queries and kept pieces of evidence by their cosine to `vector`, `k` of these and of units by
+        `terms`, and the concepts named by `keys`.
 
-        `keys` are normal names (`drag_graph.ask.retrieval.question_keys`). A vector of zeros, or of another length than the
-        stored ones, is near to nothing. `own` says whether the query `source_id` is stored. Evidence that was dropped is none.
+        `terms` are search terms (`drag_graph.graph.search_terms`), `keys` normal names
+        (`drag_graph.ask.retrieval.question_keys`). A vector of zeros, or of another length than the stored ones, is near to
+        nothing. `own` says whether the query `source_id` is stored.
         """
 
-    def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
-        """Return the lines that `seeds` lead to in at most `hops` (1 or 2) hops.
+    def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:
+        """Return the units of these ids, in any order; unknown ids are left out."""
 
-        A query leads to its kept evidence and edges (hop 0); an evidence to itself (0) and the edges read from it (1); a
-        cluster to the edges of its entities (1). A second hop goes from the ends of the best of these to their other edges, in
-        the same query and through their clusters in others. What is behind an edge is reached with it. The passages that are
-        adjacent to an evidence come along, but are not reached.
+    def around(self, nodes: Sequence[str], limit: int) -> list[Fact]:
+        """Return up to `limit` facts about each of these concepts or entities, of the highest confidence first, then by id."""
+
+    def subgraphs(self, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Subgraph]:
+        """Return the parts of subgraphs that contain this evidence and the simple edges between these pairs of entities.
+
+        Each part has its source, its calls, and the chunks, triples and evidence behind what was asked for. What is being
+        written at this moment is left out.
         """
