@@ -31,8 +31,25 @@ _LINKING_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a passage stands: its document's title and date, and its chunk, which begins at `chunk_start`."""
+
+    title: str
+    date: str
+    heading: tuple[str, ...]
+    chunk_id: str
+    chunk_start: int
+    chunk_text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
-    """A possible context line. `plain` is its text without decoration; `score` orders it, `rank` breaks ties (0 is best)."""
+    """A possible context line. `plain` is its text without decoration; `score` orders it, `rank` breaks ties (0 is best).
+
+    A passage that a search found in a document has a `place`.
+    """
 
     kind: LineKind
     ref: str
@@ -41,6 +58,7 @@ class Candidate:
     plain: str
     rank: int
     score: float | None = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
