@@ -23,14 +23,17 @@ _RELATIONS = {
 _WORDS = {word: name for name, words in _RELATIONS.items() for word in words.split("|")}
 _FILLER = r"(?:(?:the|end|start|beginning|year|month|early|late|mid|of|dem|der|den|ende|anfang|jahr|jahre|monat)[ ])*"
 _RELATION = re.compile(rf"\b({'|'.join(sorted(_WORDS, key=len, reverse=True))})\s+{_FILLER}$", re.IGNORECASE)
-_LINK = re.compile(rf"^\s*(?:and|to|until|und|bis|[-–])\s*{_FILLER}$", re.IGNORECASE)
-_LABEL = re.compile(r"(?:\b(?:order|invoice|ticket|number|no\.?|nr\.?|model|version|room|rechnung|nummer)|#)\s*$", re.IGNORECASE)
+_LINK = re.compile(rf"^\s*(?:and|to|until|und|bis|[-\u2013])\s*{_FILLER}$", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?:\b(?:order|invoice|ticket|number|no\.?|nr\.?|model|version|room|rechnung|nummer)|#)\s*$", re.IGNORECASE
+)
 _UNIT = re.compile(r"^\s*(?:[€$£%]|(?:euros?|dollars?|pounds?|people|users|times|stück|kg|km|mm?|w|v)\b)", re.IGNORECASE)
 _THAT = re.compile(r"\b(last|this|letzte[nmrs]?|diese[nmrs]?) (year|month|jahr(?:es)?|monat(?:s)?)\b", re.IGNORECASE)
 _OWNED = r"(?:the|our|my|your|his|her|its|their|whose|\w's)"
 _NOT_TIME = r"(?!\s+(?:name|step|page|line|row|word|resort|year|month|week|night|schritt|seite|zeile|jahr|monat|woche))"
 _NEWEST = re.compile(
-    rf"\b(?:newest|latest|most recent(?:ly)?|currently|up[- ]to[- ]date|neueste\w?|neuste\w?|jüngste\w?|aktuell\w*|derzeit\w*|zuletzt)\b"
+    r"\b(?:newest|latest|most recent(?:ly)?|currently|up[- ]to[- ]date)\b"
+    r"|\b(?:neue?ste\w?|jüngste\w?|aktuell\w*|derzeit\w*|zuletzt)\b"
     rf"|\b{_OWNED}\s+(?:last|current)\b{_NOT_TIME}(?!\s+(?:of|in|through|{MONTH})\b)|\bletzte[nmrs]?\b{_NOT_TIME}(?!\s+(?:{MONTH})\b)",
     re.IGNORECASE,
 )
@@ -50,8 +53,8 @@ class DateWish:
 def date_wish(question: str, reference: str = "") -> DateWish | None:
     """Return the time that a question asks about, or None.
 
-    `reference` is the date (ISO) that "last March" and "last year" are before or at, such as that of the newest document. Without
-    it, months without a year say nothing.
+    `reference` is the date (ISO) that "last March" and "last year" are before or at, such as that of the newest document.
+    Without it, months without a year say nothing.
     """
     since, until = "", ""
     for relation, first, last in _periods(question, reference):
@@ -107,7 +110,8 @@ def _periods(question: str, reference: str) -> Iterator[tuple[str, str, str]]:
             skipped = False
             continue
         before = question[dates[place - 1].end if place else 0 : item.start]
-        relation = _WORDS[match[1].lower()] if (match := _RELATION.search(before)) else "in" if item.year else ""
+        named = _RELATION.search(before)
+        relation = _WORDS[named[1].lower()] if named else "in" if item.year else ""
         first, last = span_of(when)
         if relation == "between":
             relation = "in"

@@ -16,7 +16,7 @@ _LINE_WORDS = 8
 _LONGEST_VALUE = 60
 _DATE_LINE = re.compile(
     r"^\W*(?:last )?(?:date|dated|time|sent|published|updated|modified|created|datum|stand|gesendet|fecha|data|dato|päivä"
-    r"|дата|日期|时间|日付|日時|날짜)\W{0,4}[:：=]\W*(.+)",
+    r"|дата|日期|时间|日付|日時|날짜)\W{0,4}[:\uff1a=]\W*(.+)",
     re.IGNORECASE | re.MULTILINE,
 )
 _FOR_LIBRARY = re.compile(rf"\d.*[^\W\d_]{{3,}}.*{YEAR}|{YEAR}.*[^\W\d_]{{3,}}.*\d")
@@ -31,8 +31,8 @@ _ENGLISH = re.compile(r"\b(?:the|and|of|is|to|for|with|was)\b", re.IGNORECASE)
 def document_date(name: str, text: str, metadata: Mapping[str, str]) -> str:
     """Return the date of a document as YYYY-MM-DD, YYYY-MM, YYYY, or "" if nothing says it.
 
-    The most trusted source wins: the header of an e-mail, a line or tag that states the date, the file's name, a date that opens
-    a line at the beginning or stands in a short one, the properties. A less trusted one may add the month or the day.
+    The most trusted source wins: the header of an e-mail, a line or tag that states the date, the file's name, a date that
+    opens a line at the beginning or stands in a short one, the properties. A less trusted one may add the month or the day.
     `metadata` is that of `drag_graph.documents.file_metadata`.
     """
     day_first = is_day_first(text)
@@ -75,7 +75,7 @@ def _first_date(text: str, day_first: bool | None) -> str:
             continue
         is_short = len(line.split()) <= _LINE_WORDS and line.rstrip()[-1:] not in {".", "!", "?"}
         for date in written_dates(line, day_first=day_first):
-            if date.month and (is_short or not line[: date.start].strip(" \t[(*#>-–")):
+            if date.month and (is_short or not line[: date.start].strip(" \t[(*#>-\u2013")):
                 return date.iso
     return ""
 
@@ -96,6 +96,9 @@ def _from_library(text: str) -> str:
     except ModuleNotFoundError:
         return ""
     parser = DateDataParser(try_previous_locales=False, settings={"PARSERS": ["absolute-time"], "REQUIRE_PARTS": ["year"]})
-    found = parser.get_date_data(text.strip())
+    try:
+        found = parser.get_date_data(text.strip())
+    except Exception:  # noqa: BLE001 - it raises anything for an odd text, and a date is not worth a document
+        return ""
     length = {"day": 10, "month": 7, "year": 4}.get(found.period, 0)
     return found.date_obj.date().isoformat()[:length] if found.date_obj else ""

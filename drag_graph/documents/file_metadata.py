@@ -50,7 +50,7 @@ def _stated(content: bytes) -> str:
 def _changed(content: bytes) -> str:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         core = archive.read(_CORE).decode(errors="replace") if archive.getinfo(_CORE).file_size < _LARGEST else ""
-    found = dict(re.findall(r"<dcterms:(created|modified)\b[^>]*>([^<]+)<", core))
+    found: dict[str, str] = dict(re.findall(r"<dcterms:(created|modified)\b[^>]*>([^<]+)<", core))
     return found.get("modified") or found.get("created", "")
 
 

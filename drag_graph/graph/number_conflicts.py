@@ -26,7 +26,7 @@ _LABELS = word_list("labels")
 _BOUNDS = word_list("negations") | word_list("bounds")
 _EMPTY = (ARTICLES | PREPOSITIONS | word_list("function_words") | word_list("fillers")) - _BOUNDS
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_TOKEN = re.compile(r"\d++(?:[.,]\d++)*+(?![^\W\d_])|[^\W\d_]*\d[\w-]*|[^\W\d_]+(?:['\u2019-][^\W_]+)*|[\u20ac$\u00a3%]")
+_TOKEN = re.compile(r"\d++(?:[.,]\d++)*+(?![^\W\d_])|[^\W\d_]*\d[\w-]*|[^\W\d_]+(?:['-][^\W_]+)*|[\u20ac$\u00a3%]")
 _ATTACHED = re.compile(rf"(?<=\d)(?=(?:{'|'.join(filter(str.isalpha, (*_SCALES, *_UNITS)))})\b)", re.IGNORECASE)
 _ASIDE = re.compile(r",\s+(?:because|which|who|as|since|so|but|weil|da|denn|aber)\b[^.!?;]*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?!(?:It|This|That|They|Es|Er|Sie)\b)|\n\n+|\n(?=[-*] )")
@@ -60,9 +60,11 @@ def conflicting(first: str, second: str) -> str:
     """Return why two texts contradict each other in a number, a date or an amount, or "".
 
     Two of their sentences have to share three words of content, or two with a name among them, and 80 % of those of the longer
-    one. It may add words, but no name, no negation and no "at least". A sentence that begins with "it" continues the one before.
+    one. That one may add words, but no name, no negation and no "at least". A sentence that begins with "it" continues the one
+    before.
     """
-    return next((reason for one, two in product(_sentences(first), _sentences(second)) if (reason := _conflict(one, two))), "")
+    reasons = (_conflict(one, two) for one, two in product(_sentences(first), _sentences(second)))
+    return next(filter(None, reasons), "")
 
 
 def conflicting_values(texts: Iterable[str]) -> list[tuple[str, str]]:
@@ -114,7 +116,7 @@ def _parsed(text: str, *, is_phrase: bool = False) -> Statement:
     for item in (*months, *years):
         values.append((item.start, "date", item.iso or f"-{item.month:02}" + (f"-{item.day:02}" if item.day else "")))
         text = text[: item.start] + " " * (item.end - item.start) + text[item.end :]
-    tokens = [match.group() for match in _TOKEN.finditer(_ATTACHED.sub(" ", text))]
+    tokens = _TOKEN.findall(_ATTACHED.sub(" ", text.replace("\u2019", "'").replace("'s ", " ")))
     words, names, taken = set[str](), set[str](), -1
     for place, token in enumerate(tokens):
         if amount := _amount(tokens, place, is_phrase=is_phrase):

@@ -21,7 +21,7 @@ _NUMERIC = rf"""
     (?P<year1>{YEAR})(?P<sep1>[-/.])(?P<month1>[01]?\d)(?P=sep1)(?P<day1>{_DAY})(?=T\d|(?![^\W_]|[/-]|\.\d))
     | (?P<year2>{YEAR})-(?P<month2>0[1-9]|1[0-2])(?![\w/-]|\.\d)
     | (?P<year3>20\d\d)(?P<month3>0[1-9]|1[0-2])(?P<day3>0[1-9]|[12]\d|3[01])(?!\d)
-    | (?P<first>{_DAY})(?P<sep2>[./-])\ ?(?P<second>{_DAY})(?P=sep2)\ ?(?P<year4>{YEAR})(?!\d))
+    | (?P<first>{_DAY})(?P<sep2>[./-])\ ?(?P<second>{_DAY})(?P=sep2)\ ?(?P<year4>{YEAR})(?!\d|\.\d))
     | (?<!\d)(?P<year5>{YEAR})\s?[年년]\s?(?:(?P<month5>[01]?\d)\s?[月월]\s?(?:(?P<day5>{_DAY})\s?[日号號일])?)?
 """
 _DAY_BEFORE = rf"(?<![\w.])(?P<day6>{_DAY})(?:st|nd|rd|th|\.)?[ -](?:of\ )?"

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from datetime import datetime
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -134,8 +134,8 @@ def test_a_page_states_its_date_in_a_tag():
 def test_office_files_and_pdf_have_properties(tmp_path):
     document = Document()
     document.add_paragraph("The pump is blue.")
-    document.core_properties.created = datetime(2021, 1, 1)
-    document.core_properties.modified = datetime(2022, 2, 3)
+    document.core_properties.created = datetime(2021, 1, 1, tzinfo=UTC)
+    document.core_properties.modified = datetime(2022, 2, 3, tzinfo=UTC)
     document.save(str(tmp_path / "pump.docx"))
     assert date_of(tmp_path / "pump.docx") == "2022-02-03"
     writer = PdfWriter(clone_from=PdfReader(MIXED / "safety-manual.pdf"))
