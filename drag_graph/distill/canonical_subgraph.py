@@ -22,7 +22,7 @@ from drag_graph.identity import content_id
 from drag_graph.model import Entity, Source, Triple, sentence_of
 from drag_graph.ports.vectors import Vectors
 
-_REPEATABLE = word_list("repeatable")
+_REPEATABLE, _ONCE = word_list("repeatable"), word_list("once")
 Embed = Callable[[Sequence[str]], Vectors]
 
 
@@ -99,7 +99,8 @@ def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:
 def _other_numbers(triples: Sequence[Triple]) -> dict[tuple[str, str], set[str]]:
     """Return the claims, by subject and claim, with the same subject and predicate and an object of another number or date.
 
-    What one evidence states together is a list ("won in 1998 and 2002"), and events can repeat.
+    What one evidence states together is a list ("won in 1998 and 2002"). Most events can repeat: only what happens once, or is
+    due, has one date.
     """
     groups: dict[tuple[str, str], dict[str, set[str]]] = {}
     for item in triples:
@@ -107,9 +108,10 @@ def _other_numbers(triples: Sequence[Triple]) -> dict[tuple[str, str], set[str]]
         evidence.add(item.evidence_id)
     rivals: dict[tuple[str, str], set[str]] = {}
     for (subject_id, key), objects in groups.items():
-        if len(objects) == 1 or _REPEATABLE & set(key.split("_")):
+        words = set(key.split("_"))
+        if len(objects) == 1 or words & _REPEATABLE:
             continue
-        for one, two in conflicting_values(sorted(objects)):
+        for one, two in conflicting_values(sorted(objects), dates=bool(words & _ONCE)):
             if not objects[one] & objects[two]:
                 rivals.setdefault((subject_id, f"{key} {one}"), set()).add(f"{key} {two}")
                 rivals.setdefault((subject_id, f"{key} {two}"), set()).add(f"{key} {one}")

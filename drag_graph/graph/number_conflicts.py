@@ -13,7 +13,7 @@ from itertools import product
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.name_forms import ARTICLES, PREPOSITIONS, REMEMBERED, fold
 from drag_graph.graph.word_lists import word_list, word_table
-from drag_graph.graph.written_dates import written_dates
+from drag_graph.graph.written_dates import YEAR, written_dates
 
 _MIN_SHARED = 3
 _MIN_WITH_NAME = 2
@@ -23,6 +23,7 @@ _COUNTS = frozenset(("two", "three", "four", "five", "six", "seven", "eight", "n
 _SCALES = {word: 10.0 ** int(zeros) for word, zeros in word_table("scales").items()}
 _UNITS = word_table("units")
 _LABELS = word_list("labels")
+_DATED = word_list("dated")
 _BOUNDS = word_list("negations") | word_list("bounds")
 _EMPTY = (ARTICLES | PREPOSITIONS | word_list("function_words") | word_list("fillers")) - _BOUNDS
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -30,6 +31,10 @@ _TOKEN = re.compile(r"\d++(?:[.,]\d++)*+(?![^\W\d_])|[^\W\d_]*\d[\w-]*|[^\W\d_]+
 _ATTACHED = re.compile(rf"(?<=\d)(?=(?:{'|'.join(filter(str.isalpha, (*_SCALES, *_UNITS)))})\b)", re.IGNORECASE)
 _ASIDE = re.compile(r",\s+(?:because|which|who|as|since|so|but|weil|da|denn|aber)\b[^.!?;]*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?!(?:It|This|That|They|Es|Er|Sie)\b)|\n\n+|\n(?=[-*] )")
+_STAMP = re.compile(
+    rf"^\W*(?:(?:time|date|datum|sent)\W{{1,3}})?{YEAR}[-./]?\d\d[-./]?\d\d[T_,\s]*(?:\d{{1,2}}:\d\d(?::\d\d)?)?[\])]*",
+    re.IGNORECASE | re.MULTILINE,
+)
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 
 
@@ -42,8 +47,8 @@ class Statement:
     kinds: tuple[str, ...]
     values: tuple[str | float, ...]
 
-    def difference(self, other: "Statement") -> str:
-        """Return in words which value differs; "" if none or several do, or if they are of other kinds."""
+    def difference(self, other: "Statement", *, dates: bool = True) -> str:
+        """Return in words which value differs; "" if none or several do, or a date without `dates`, or the kinds differ."""
         if self.kinds != other.kinds:
             return ""
         pairs = zip(self.kinds, self.values, other.values, strict=True)
@@ -52,7 +57,7 @@ class Statement:
             return ""
         kind, one, two = differing[0]
         if kind == "date":
-            return f"different dates: {one} and {two}".replace(" -", " ")
+            return f"different dates: {one} and {two}".replace(" -", " ") if dates else ""
         return f"different numbers: {one:,.10g} and {two:,.10g} {kind}".rstrip()
 
 
@@ -61,16 +66,17 @@ def conflicting(first: str, second: str) -> str:
 
     Two of their sentences have to share three words of content, or two with a name among them, and 80 % of those of the longer
     one. That one may add words, but no name, no negation and no "at least". A sentence that begins with "it" continues the one
-    before.
+    before. Times in front of lines, and dates of minutes and other papers, are no statements.
     """
     reasons = (_conflict(one, two) for one, two in product(_sentences(first), _sentences(second)))
     return next(filter(None, reasons), "")
 
 
-def conflicting_values(texts: Iterable[str]) -> list[tuple[str, str]]:
+def conflicting_values(texts: Iterable[str], *, dates: bool = True) -> list[tuple[str, str]]:
     """Return the pairs of phrases that are the same but for one value, such as "4 M euros" and "5 M euros".
 
-    The same words with three values or more are a list or a series: none of them are returned.
+    The same words with three values or more are a list or a series: none of them are returned. Without `dates`, phrases that
+    differ by a date are left out.
     """
     groups: dict[tuple[frozenset[str], tuple[str, ...]], dict[tuple[str | float, ...], list[str]]] = {}
     for text in texts:
@@ -80,13 +86,16 @@ def conflicting_values(texts: Iterable[str]) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for by_value in groups.values():
         first, *others = by_value.values()
-        if len(others) == 1 and _parsed(first[0], is_phrase=True).difference(_parsed(others[0][0], is_phrase=True)):
+        if len(others) != 1:
+            continue
+        one, two = (_parsed(phrases[0], is_phrase=True) for phrases in (first, others[0]))
+        if one.difference(two, dates=dates):
             pairs += product(first, others[0])
     return pairs
 
 
 def _conflict(one: Statement, two: Statement) -> str:
-    reason = one.difference(two)
+    reason = one.difference(two, dates=not one.words & _DATED)
     if not reason:
         return ""
     shared, added, names = one.words & two.words, one.words ^ two.words, one.names | two.names
@@ -103,7 +112,7 @@ def _is_part(one: str | float, two: str | float) -> bool:
 
 @lru_cache(REMEMBERED)
 def _sentences(text: str) -> tuple[Statement, ...]:
-    parsed = (_parsed(_ASIDE.sub("", sentence)) for sentence in _SENTENCE_END.split(text))
+    parsed = (_parsed(_ASIDE.sub("", sentence)) for sentence in _SENTENCE_END.split(_STAMP.sub("", text)))
     return tuple(item for item in parsed if item.values)
 
 
@@ -111,7 +120,7 @@ def _sentences(text: str) -> tuple[Statement, ...]:
 def _parsed(text: str, *, is_phrase: bool = False) -> Statement:
     """Return a sentence, or the end of a triple (`is_phrase`), in which no verb stands before a number."""
     months = (item for item in written_dates(text, loose=True) if item.month)
-    years = (item for item in written_dates(text) if not item.month)
+    years = (item for item in written_dates(text, loose=is_phrase and len(text.split()) == 1) if not item.month)
     values: list[tuple[int, str, str | float]] = []
     for item in (*months, *years):
         values.append((item.start, "date", item.iso or f"-{item.month:02}" + (f"-{item.day:02}" if item.day else "")))
@@ -122,7 +131,7 @@ def _parsed(text: str, *, is_phrase: bool = False) -> Statement:
         if amount := _amount(tokens, place, is_phrase=is_phrase):
             value, kind, taken = amount
             values.append((len(text) + place, kind, value))
-        elif place > taken and (word := noun(fold(token))) not in _EMPTY and word not in _UNITS:
+        elif place > taken and token[0].isalnum() and (word := noun(fold(token))) not in _EMPTY:
             words.add(word)
             names.update([word] if token[0].isupper() and place else [])
     values.sort(key=lambda value: value[0])
@@ -141,7 +150,11 @@ def _amount(tokens: list[str], place: int, *, is_phrase: bool) -> tuple[float, s
     unit = _unit(following if scale != 1.0 else after)
     end, unit = (end + 1, unit) if unit else (end, _unit(before))
     earlier = fold(before)
-    names_thing = (before[:1].isupper() and place > 1) or (is_phrase and before and earlier not in _EMPTY | _BOUNDS)
+    names_thing = (
+        (before[:1].isupper() and place > 1)
+        or after[:1].isupper()  # "1996 Summer Olympics"
+        or (is_phrase and before and earlier not in _EMPTY | _BOUNDS)
+    )
     if noun(earlier) in _LABELS or (names_thing and scale == 1.0 and not unit):
         return None
     return _number(_NUMBERS.get(token, token)) * scale, unit, end

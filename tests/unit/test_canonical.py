@@ -286,6 +286,12 @@ def test_the_bench_is_importable_without_running(monkeypatch):
     assert len(entity_merging.read_pairs("predicate_pairs.jsonl")) >= 100
 
 
+def test_a_thing_has_one_date_of_what_happens_once():
+    assert all(
+        opposition(raw("Orchid", "was founded in", "1998"), raw("Orchid", "was founded in", "2001", evidence="e2")).values()
+    )
+
+
 def opposition(*triples):
     return {triple.object: triple.opposes for triple in build(*triples).triples}
 
@@ -306,6 +312,7 @@ def test_another_number_of_the_same_subject_and_predicate_is_opposed():
     [
         ("was founded in", ("1998", "2001"), ("e1", "e1")),  # one statement with both is a list
         ("won the cup in", ("1998", "2001"), ("e1", "e2")),
+        ("played in Lisse on", ("3 March 2025", "5 May 2025"), ("e1", "e2")),
         ("was rebuilt in", ("1998", "2001", "2005"), ("e1", "e2", "e3")),
         ("sold", ("5 pumps in March", "6 pumps in April"), ("e1", "e2")),
         ("contains", ("vitamin B6", "vitamin B12"), ("e1", "e2")),

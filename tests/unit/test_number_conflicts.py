@@ -23,6 +23,7 @@ NEW = "The board has approved the budget of Orchid for this year. It is 5 millio
         ),
         ("The seedlings survive about five hours at night.", "The seedlings survive about 7 hours at night.", "5 and 7 hour"),
         ("Das Budget von Orchid beträgt 4 Millionen Euro.", "Das Budget von Orchid beträgt 5 Millionen Euro.", "euro"),
+        ("[2025-03-02 10:11] Orchid needs 4 pumps.", "[2025-03-05 08:00] Orchid needs 5 pumps.", "4 and 5"),
         ("Employees get 28 days of paid leave.", "Employees get 30 days of paid leave.", "28 and 30 day"),
     ],
 )
@@ -53,11 +54,21 @@ def test_two_statements_conflict(one, two, reason):
         ("It costs 4 euros.", "It costs 5 euros."),
         ("The pump is blue.", "The pump is green."),
         ("", ""),
+        ("[2025-03-02 10:11] Anna: Orchid needs pumps now.", "[2025-03-05 08:00] Anna: Orchid needs pumps now."),
+        ("Time: 20260105_11:00\nLiHua: Hey Jennifer!", "Time: 20260113_11:00\nLiHua: Hey Jennifer!"),
+        ("Minutes of the Orchid board, 3 March 2025", "Minutes of the Orchid board, 5 May 2025"),
+        ("Noor ran at the 1996 Summer Olympics.", "Noor ran at the 2000 Summer Olympics."),
         ("1.2.3 , 4..5", "4.5.6 , 7,,8"),
     ],
 )
 def test_what_may_both_be_true_is_no_conflict(one, two):
     assert conflicting(one, two) == ""
+
+
+def test_dates_can_be_left_out():
+    phrases = ["3 March 2025", "4 March 2025", "4 M euros", "5 M euros"]
+    assert conflicting_values(phrases, dates=False) == [("4 M euros", "5 M euros")]
+    assert conflicting_values(["1998", "2001"], dates=False) == []
 
 
 @pytest.mark.parametrize(
@@ -73,6 +84,7 @@ def test_what_may_both_be_true_is_no_conflict(one, two):
         (["5 units in March", "6 units in April"], []),
         (["phase 2", "phase 3"], []),
         (["type 1 diabetes", "type 2 diabetes"], []),
+        (["1996 Summer Olympics", "2000 Summer Olympics"], []),
         (["carbon 12", "carbon 14"], []),
         (["vitamin B6", "vitamin B12"], []),
         (["4 weeks", "5 months"], []),
