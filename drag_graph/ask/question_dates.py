@@ -37,6 +37,8 @@ _NEWEST = re.compile(
     rf"|\b{_OWNED}\s+(?:last|current)\b{_NOT_TIME}(?!\s+(?:of|in|through|{MONTH})\b)|\bletzte[nmrs]?\b{_NOT_TIME}(?!\s+(?:{MONTH})\b)",
     re.IGNORECASE,
 )
+_NEAR = 60
+"""Number of characters around a date in which the words that belong to it stand."""
 _UNKNOWN, _PARTLY = 0.5, 0.75
 _DAYS_PER_HALVING = 365.0
 
@@ -109,7 +111,7 @@ def _periods(question: str, reference: str) -> Iterator[tuple[str, str, str]]:
         if skipped or not (when := _complete(item, newest)):
             skipped = False
             continue
-        before = question[dates[place - 1].end if place else 0 : item.start]
+        before = question[max(dates[place - 1].end if place else 0, item.start - _NEAR) : item.start]
         named = _RELATION.search(before)
         relation = _WORDS[named[1].lower()] if named else "in" if item.year else ""
         first, last = span_of(when)
@@ -125,8 +127,8 @@ def _periods(question: str, reference: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _is_time(question: str, item: WrittenDate) -> bool:
-    is_year = item.year and not item.month
-    return not (is_year and (_LABEL.search(question[: item.start]) or _UNIT.search(question[item.end :])))
+    before, after = question[max(0, item.start - _NEAR) : item.start], question[item.end : item.end + _NEAR]
+    return bool(item.month) or not (_LABEL.search(before) or _UNIT.search(after))
 
 
 def _complete(item: WrittenDate, newest: str) -> str:

@@ -46,7 +46,7 @@ def document_date(name: str, text: str, metadata: Mapping[str, str]) -> str:
 def _candidates(name: str, text: str, metadata: Mapping[str, str], day_first: bool | None) -> Iterator[str]:
     yield metadata.get("sent", "")
     for match in _DATE_LINE.finditer(text[:_STATED_WITHIN]):
-        yield _value(match[1][:_LONGEST_VALUE], day_first)
+        yield _value(match[1], day_first)
     yield _value(metadata.get("stated", ""), day_first)
     yield name_date(name)
     yield _first_date(text[:_BEGINNING], day_first)
@@ -82,6 +82,7 @@ def _first_date(text: str, day_first: bool | None) -> str:
 
 def _value(text: str, day_first: bool | None) -> str:
     """Return the date of a text that should be one, in any language."""
+    text = text[:_LONGEST_VALUE]
     if not re.search(YEAR, text):
         return ""
     own = dates_in(text, day_first=day_first) or ([_from_library(text)] if _FOR_LIBRARY.search(text) else [])

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
@@ -176,3 +177,11 @@ def test_dateparser_is_imported_only_for_a_date_that_needs_it():
 def test_without_dateparser_the_year_is_read(monkeypatch):
     monkeypatch.setitem(sys.modules, "dateparser.date", None)
     assert document_date("plan.md", "Date: 3 mars 2025", {}) == "2025"
+
+
+def test_odd_texts_take_little_time():
+    odd = "1" * 50_000 + " " + "a-" * 20_000 + "2025" * 5_000 + "\n" * 20_000 + "date" * 3_000
+    started = time.perf_counter()
+    document_date("x" * 200 + "2025-" * 10, odd, {"stated": odd, "recorded": odd})
+    document_date("x", "Date: " + "1a" * 20_000 + " 2025", {})
+    assert time.perf_counter() - started < 5
