@@ -155,9 +155,7 @@ class Settings(BaseSettings):
         None,
         description="Minimum similarity for a stored query to count as relevant. The default depends on the embedder.",
     )
-    reranker: Place = Field(
-        "", description="Model that reorders the lines found: a rerank model, transformers:NAME or gguf:FILE."
-    )
+    reranker: Place = Field("", description="Model that reorders lines: a rerank model, transformers:NAME or gguf:FILE.")
     reranker_base_url: BaseUrl = Field("", description="Address of the reranker's server, which has the path /rerank.")
     reranker_api_key: SecretStr = SecretStr("")
 

@@ -45,8 +45,9 @@ class CrossEncoderReranker:
             return []
         with self._lock:
             tokenizer, model = self._loaded = self._loaded or self._load()
-            cut = {"truncation": "only_second", "max_length": min(LONGEST, tokenizer.model_max_length)}
-            pairs = tokenizer([question] * len(texts), list(texts), padding=True, return_tensors="pt", **cut).to(model.device)
+            limit = min(LONGEST, tokenizer.model_max_length)
+            cut = {"truncation": "longest_first", "max_length": limit, "padding": True}
+            pairs = tokenizer([question] * len(texts), list(texts), return_tensors="pt", **cut).to(model.device)
             with torch.inference_mode():
                 logits = model(**pairs).logits.cpu().double()
         column = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
