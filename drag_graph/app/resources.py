@@ -176,10 +176,11 @@ class Resources:
         with self.in_use():
             gate = self.gate(settings)  # first: without its detectors nothing is made and nothing is asked
             embedder = self.embedder(settings)
-            models = {"student": partial(self.student, settings), "reranker": partial(self.reranker, settings)}
+            student, reranker = partial(self.student, settings), partial(self.reranker, settings)
+            claimed = self._shared.claimed
             with (
                 self._shared.stores.lend(settings, read_only=read_only, create=create, lock_timeout=lock_timeout) as store,
-                Session(settings, store, embedder, gate, **models, claimed=self._shared.claimed) as session,
+                Session(settings, store, embedder, gate, student=student, reranker=reranker, claimed=claimed) as session,
             ):
                 yield session
 

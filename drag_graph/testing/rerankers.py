@@ -1,9 +1,9 @@
 """The contract suite of the `Reranker` port (needs pytest).
 
-    class TestMine(RerankerContract):
-        @pytest.fixture
-        def reranker(self):
-            return MyReranker()
+class TestMine(RerankerContract):
+    @pytest.fixture
+    def reranker(self):
+        return MyReranker()
 """
 
 import math
