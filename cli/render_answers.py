@@ -31,6 +31,9 @@ def answer(given: "GivenAnswer", repeated_flags: str, *, as_json: bool, explain:
         place = f" [dim]({escape(documents[line.n]['name'])})[/dim]" if line.n in documents else ""
         site = f" [dim]({escape(line.site)})[/dim]" if line.site else ""
         out.print(f"  {line.n}. {escape(line.text)}{place}{site}", soft_wrap=True)
+    if nearest := result.nearest:
+        below = f"{nearest.score:.2f}, below the threshold of {nearest.threshold:.2f} (--relevance)"
+        out.print(f"  Nearest line, score {below}: {escape(nearest.text)}", soft_wrap=True)
     _print_site(result)
     for item in result.disguise.generalised() if result.disguise and result.is_reidentified else ():
         out.print(f"  {escape(item['replacement'])}: {escape(item['original'])} ({item['type']})", soft_wrap=True)
@@ -60,9 +63,6 @@ def _explanation(result: "AskResult") -> None:
     """Print how the lines were found, the options' probabilities, and what was left out."""
     out = console()
     out.print(f"found by: {result.how}; {result.context_tokens} tokens of lines, {result.answer.prompt_tokens} of prompt")
-    if nearest := result.nearest:
-        below = f"{nearest.score:.2f}, below the threshold of {nearest.threshold:.2f} (--relevance)"
-        out.print(f"  best score {below}: {escape(nearest.text)}", soft_wrap=True)
     if result.weighed:
         _weights(result)
     for option, probability in zip(result.answer.options, result.probabilities, strict=False):

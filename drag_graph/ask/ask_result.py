@@ -125,6 +125,7 @@ class AskResult:
             "prompt_tokens": answer.prompt_tokens,
             "latency_ms": answer.latency_ms,
             **({"reason": self.reason} if self.reason else {}),
+            **({"nearest": asdict(self.nearest)} if self.nearest else {}),
             **({"site": self.site} if self.site else {}),
             **({"generalised": self.disguise.generalised()} if self.disguise and self.is_reidentified else {}),
         }
@@ -136,8 +137,6 @@ class AskResult:
                 "dropped": [{"text": text, "reason": reason} for text, reason in self.dropped],
                 "context_tokens": self.context_tokens,
             }
-            if self.nearest:
-                document["nearest"] = asdict(self.nearest)
         return document
 
     def _lines(self, *, explain: bool) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ def snapshot(
         "line_order": line_order,
         "lines": [_line(line, by_query) for line in lines],
         "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
+        "documents": [_document(subgraph) for subgraph in subgraphs if subgraph.document],
         "privacy": dict(privacy),
     }
 
@@ -116,6 +117,12 @@ def document_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
     evidence = line["evidence"] if "evidence" in line else line["triples"][0]["evidence"]
     found: dict[str, Any] | None = evidence.get("document")
     return found
+
+
+def _document(subgraph: Subgraph) -> dict[str, Any]:
+    """Return the version of a document: which file was read, its hash, and when it was modified and read."""
+    facts = subgraph.source.model_dump(mode="json", include={"id", "name", "uri", "sha256", "modified_at"})
+    return {**facts, "read_at": subgraph.created_at}
 
 
 def _call(call: TeacherCall) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
 from drag_graph.models.model_choice import FILES, make_embedder
 from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
-from drag_graph.ports.model_roles import Embedder, Student, Teacher
+from drag_graph.ports.model_roles import Embedder, Reranker, Student, Teacher
 from drag_graph.ports.run_journal import Run
 from drag_graph.ports.setting_types import Role
 from drag_graph.settings import Settings
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class Session:
     """An open store with its models, and the work on them. A context manager that leaves the store open.
 
-    `student` returns the student. `claimed` has the stores in which the embedder is known to be recorded.
+    `student` and `reranker` return the models. `claimed` has the stores in which the embedder is known to be recorded.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class Session:
         gate: "PrivacyGate | None",
         *,
         student: Callable[[], Student],
+        reranker: Callable[[], Reranker | None],
         claimed: "WeakSet[GraphStore]",
     ) -> None:
         self.settings = settings
@@ -64,6 +65,7 @@ class Session:
         self.embedder = embedder
         self.gate = gate
         self.student = student
+        self.reranker = reranker
         self._claimed = claimed
         self._opened = ExitStack()
 

@@ -11,7 +11,7 @@ from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, P
 from drag_graph.models.locality import Check, is_local, refuse
 from drag_graph.models.model_catalogue import GGUF
 from drag_graph.models.model_names import check_served_name
-from drag_graph.ports.model_roles import Embedder, Student
+from drag_graph.ports.model_roles import Embedder, Reranker, Student
 from drag_graph.ports.plugins import Group, Plugin, model_plugin
 from drag_graph.ports.setting_types import ModelSpec, Role
 from drag_graph.settings import Settings
@@ -32,8 +32,14 @@ _OWN_PREFIXES: dict[Role, tuple[str, ...]] = {
     "student": (GGUF, "transformers:"),
     "embedder": ("sentence-transformers/",),
     "rewriter": (GGUF,),
+    "reranker": (GGUF, "transformers:"),
 }
-_PLUGINS: dict[Role, Group] = {"student": "students", "embedder": "embedders", "teacher": "teachers"}
+_PLUGINS: dict[Role, Group] = {
+    "student": "students",
+    "embedder": "embedders",
+    "teacher": "teachers",
+    "reranker": "rerankers",
+}
 
 
 def is_here(spec: ModelSpec) -> bool:
@@ -100,6 +106,31 @@ def make_student(settings: Settings, embedder: Embedder, privacy: Check | None =
     return ServedStudent(Server.of(spec, privacy), scoring=settings.scoring)
 
 
+def make_reranker(settings: Settings, privacy: Check | None = None) -> Reranker | None:
+    """Return the reranker of the settings: gguf:FILE, transformers:NAME, a folder, PLUGIN:NAME, or a served model; or None.
+
+    Loads no model and makes no call. `privacy` as for `make_embedder`. Raises MissingExtra and UnknownModel.
+    """
+    spec = settings.model_for("reranker")
+    if not spec.name:
+        return None
+    if reranker := plugin_model(spec, settings, privacy):
+        return cast("Reranker", reranker)
+    if spec.name.startswith(GGUF):
+        from drag_graph.models.gguf_runtime import GgufModel
+        from drag_graph.models.rerankers.likelihood_reranker import LikelihoodReranker
+
+        return LikelihoodReranker(GgufModel(spec.name.removeprefix(GGUF)))
+    if _is_own(spec):
+        from drag_graph.models.rerankers.cross_encoder import CrossEncoderReranker
+
+        return CrossEncoderReranker(spec.name.removeprefix("transformers:"))
+    from drag_graph.models.model_server import Server
+    from drag_graph.models.rerankers.served_reranker import ServedReranker
+
+    return ServedReranker(Server.of(spec, privacy))
+
+
 def causal_model(name: str, settings: Settings) -> "CausalModel":
     """Return the model of this process with this name. Raises as `make_student` does."""
     kind, _, place = name.partition(":")
@@ -136,7 +167,7 @@ def recorded_name(spec: ModelSpec) -> str:
 
 
 def plugin_model(spec: ModelSpec, settings: Settings, privacy: Check | None = None) -> Any:
-    """Return the teacher, student or embedder that another package provides under the name of `spec`, or None."""
+    """Return the model that another package provides under the name of `spec`, or None."""
     plugin = _plugin_of(spec)
     return plugin and plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
 
@@ -148,5 +179,5 @@ def _plugin_of(spec: ModelSpec) -> tuple[Plugin, str] | None:
 def _is_own(spec: ModelSpec) -> bool:
     """Return whether a name means a model that needs no server."""
     prefixes = _OWN_PREFIXES.get(spec.role, (GGUF, *FILES))
-    is_folder = spec.role == "embedder" and bool(spec.name) and Path(spec.name).expanduser().is_dir()
+    is_folder = spec.role in {"embedder", "reranker"} and bool(spec.name) and Path(spec.name).expanduser().is_dir()
     return spec.name in _OWN_NAMES.get(spec.role, ()) or spec.name.startswith(prefixes) or is_folder

@@ -21,6 +21,9 @@ def prov_document(audit: dict[str, Any]) -> dict[str, Any]:
     book.relate("wasAttributedTo", {"entity": answer, "agent": student})
     for call in audit["calls"]:
         book.call(call)
+    for item in audit["documents"]:
+        names = ("name", "uri", "sha256", "modified_at", "read_at", "file")
+        book.entity("document", item["id"], "Document", {name: item[name] for name in names if item[name]})
     for line in audit["lines"]:
         shown = book.entity("line", f"{audit['answer_id']}/{line['n']}", "Line", {"text": line["text"], "kind": line["kind"]})
         book.relate("used", {"activity": answering, "entity": shown})
