@@ -72,16 +72,14 @@ def _explanation(result: "AskResult") -> None:
 
 
 def _weights(result: "AskResult") -> None:
-    """Print the weight of each searched line: fused times confidence, and the lists with rank and hops."""
+    """Print the weight of each searched line, and its rank in the lists that found it."""
     rows = []
     for line in result.answer.lines:
         if weighed := result.weighed.get(line.ref):
-            lists = ", ".join(f"{way.list} ({way.rank}, {way.hop})" for way in weighed.ways)
+            lists = ", ".join(f"{name} ({rank})" for name, rank in weighed.ranks)
             confidence = "" if weighed.confidence is None else f"{weighed.confidence:.2f}"
-            numbers = (f"{weighed.weight:.4f}", f"{weighed.fused:.4f}", confidence, weighed.hop)
-            rows.append((line.n, *numbers, lists, weighed.support or ""))
-    columns = ("line", "weight", "fused", "confidence", "hop", "lists (rank, hops)", "repeated")
-    table(columns, rows, wrapped="lists (rank, hops)")
+            rows.append((line.n, f"{weighed.weight:.4f}", confidence, lists, weighed.support or ""))
+    table(("line", "weight", "confidence", "found by (rank)", "repeated"), rows, wrapped="found by (rank)")
 
 
 def answers(given: "GivenAnswers", *, as_json: bool) -> None:

@@ -20,7 +20,7 @@ GraphKind = Literal["simple", "multigraph", "evidence_only"]
 Strategy = Literal["pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]
 Stage = Literal["evidence", "scores", "triples", "relations", "statements", "summary", "rewrite"]
-LineKind = Literal["evidence", "edge"]
+LineKind = Literal["evidence", "edge", "span"]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -368,7 +368,11 @@ def sentence_of(subject: str, predicate: str, object_: str) -> str:
 
 
 class Line(Value):
-    """A context line. `ref` is the id of its evidence or edge; `score` is its weight in retrieval."""
+    """A context line. `ref` is the id of its evidence or edge, or of the best evidence of a span.
+
+    A span is the text of a document from the first to the last of the passages `evidence_ids`, after `opening`: title,
+    headings and date. `score` is the weight in retrieval.
+    """
 
     n: Annotated[int, Field(ge=1)]
     kind: LineKind
@@ -376,6 +380,8 @@ class Line(Value):
     ref: Text
     source_id: str
     score: Finite = 0.0
+    opening: str = ""
+    evidence_ids: tuple[Text, ...] = ()
     site: str = ""
     """The site of a cloud that released the line, with its own ids; '' for a line of this store (docs/edges.md)."""
 

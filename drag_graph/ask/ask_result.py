@@ -110,9 +110,8 @@ class AskResult:
     def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document; `explain` adds scores, probabilities and dropped lines.
 
-        The `score` of a searched line is its weight; `fused`, `lists`, `hop`, `confidence` and `support` are its components
-        (docs/asking.md). `answer_id` is null if the answer was not stored; `not_kept` then gives the reason, unless there is
-        nothing to audit.
+        The `score` of a searched line is its weight; `lists` are those that found it (docs/asking.md). `answer_id` is null if
+        the answer was not stored; `not_kept` then gives the reason, unless there is nothing to audit.
         """
         answer = self.answer
         document = {
@@ -157,9 +156,7 @@ class AskResult:
             return {"score": line.score}
         return {
             "score": line.score,
-            "fused": round(weighed.fused, 6),
-            "lists": [{"list": way.list, "rank": way.rank, "hop": way.hop} for way in weighed.ways],
-            "hop": weighed.hop,
+            "lists": [{"list": name, "rank": rank} for name, rank in weighed.ranks],
             "confidence": weighed.confidence,
             "support": weighed.support,
         }

@@ -122,7 +122,7 @@ def select_lines(
     dropped: list[DroppedLine] = []
     texts: set[tuple[LineKind, str]] = set()
     numbers: Counter[LineKind] = Counter()
-    for item in sorted(candidates, key=_order):
+    for item in sorted(candidates, key=order_of):
         text = (item.kind, canonical_text(item.text).rstrip(".!"))
         if text in texts:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
@@ -148,7 +148,7 @@ def fitted(
     """
     fitting, dropped = list(lines), []
     while fitting and count_tokens(fitting) > room:
-        victim = next((line for line in reversed(fitting) if line.kind == "evidence"), fitting[-1])
+        victim = next((line for line in reversed(fitting) if line.kind != "edge"), fitting[-1])
         dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, reason))
         fitting.remove(victim)
         fitting = [line.model_copy(update={"n": n}) for n, line in enumerate(fitting, start=1)]
@@ -195,5 +195,6 @@ def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
     return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
 
 
-def _order(item: Candidate) -> tuple[bool, float, int, str, str]:
+def order_of(item: Candidate) -> tuple[bool, float, int, str, str]:
+    """Return what lines are sorted by: score, rank, text. Those without a score come last."""
     return (item.score is None, -(item.score or 0.0), item.rank, item.text, item.ref)

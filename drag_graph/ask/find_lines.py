@@ -12,7 +12,7 @@ from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.ask_result import NearestLine
 from drag_graph.ask.broad_questions import ENOUGH, broad_lines
 from drag_graph.ask.context_lines import Candidate, Place, candidate_lines
-from drag_graph.ask.line_weights import Weighed, by_weight, without_repetitions
+from drag_graph.ask.line_weights import ListName, Weighed, by_weight, without_repetitions
 from drag_graph.ask.searching import Findings, Search, Searcher
 from drag_graph.ask.unit_values import Valued
 from drag_graph.model import LineKind, Query, Subgraph
@@ -33,6 +33,18 @@ EDGES = 32
 
 
 @dataclass(frozen=True, slots=True)
+class SourceHit:
+    """A source that a search found: its title and date, the weight of its best passage, and that passage's rank in each list."""
+
+    id: str
+    title: str
+    date: str
+    is_document: bool
+    score: float
+    ranks: tuple[tuple[ListName, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """Candidate lines, and how they were found.
 
@@ -47,6 +59,8 @@ class Found:
     dropped: tuple[tuple[str, str], ...] = ()
     nearest: NearestLine | None = None
     """The best match if nothing is relevant."""
+    sources: tuple[SourceHit, ...] = ()
+    """The sources that a search found, best first."""
 
     @classmethod
     def of_weighed(
@@ -72,9 +86,7 @@ class Found:
 class Finder:
     """Finds lines in one store. `only` restricts which sources are searched."""
 
-    def __init__(
-        self, settings: Settings, store: GraphStore, embedder: Embedder, only: Restriction = EVERYTHING
-    ) -> None:
+    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder, only: Restriction = EVERYTHING) -> None:
         self._settings = settings
         self._store = store
         self._searcher = Searcher(store, embedder, only)
@@ -116,6 +128,10 @@ class Finder:
         vector = search.vectors[0].tolist()
         return found if len(found.candidates) >= ENOUGH else self._with_broad(found, vector, without)
 
+    def everything(self, query: Query) -> Found:
+        """Return what is stored for a question, best first, whether it is relevant or not."""
+        return self._searched(self._searcher.near(query), (), even_irrelevant=True)
+
     def _with_broad(self, found: Found, vector: Sequence[float], without: Collection[str] = ()) -> Found:
         """Add edges of the communities whose summaries are similar to the question."""
         mode, line_format = self._settings.mode, self._settings.line_format
@@ -136,7 +152,7 @@ class Finder:
         subgraphs = self._store.read(source_ids)
         return self.of_own(query, subgraphs, how) if subgraphs else None
 
-    def _searched(self, search: Search, without: Collection[str]) -> Found:
+    def _searched(self, search: Search, without: Collection[str], *, even_irrelevant: bool = False) -> Found:
         """Return the best lines of the whole graph."""
         similar = [hit for hit in search.near.queries if hit.id not in without][: retrieve.NEIGHBOURS]
         similar_ids = [hit.id for hit in similar if hit.score >= self._least.query]
@@ -144,6 +160,8 @@ class Finder:
         relevant, others, nearest = self._relevant(search, findings, similar_ids)
         if similar[:1]:
             nearest.append(NearestLine(similar[0].text, similar[0].score, self._least.query))
+        if even_irrelevant:
+            relevant, others = list(findings.passages), []
         if not relevant:
             return Found("nothing", nearest=min(nearest, key=lambda line: line.threshold - line.score, default=None))
         wanted = self._fitting(relevant)
@@ -157,7 +175,7 @@ class Finder:
         dropped = [(item.passage.text, "not relevant") for item in others]
         dropped += [(item.text, "duplicate") for item in repeated]
         dropped += [(item.passage.text, "less relevant") for item in relevant if item.passage.id not in refs]
-        return Found.of_weighed("search", subgraphs, distinct, dropped)
+        return replace(Found.of_weighed("search", subgraphs, distinct, dropped), sources=_sources(relevant, findings, search))
 
     def _relevant(
         self, search: Search, findings: Findings, similar: Collection[str]
@@ -172,9 +190,7 @@ class Finder:
         texts = [item.passage.text for item in compared]
         close = retrieve.closeness(search.query.text, texts, (item.passage.cosines[0] for item in compared))
         scores = {item.passage.id: score for item, score in zip(compared, close, strict=True)}
-        has_close_document = any(
-            scores[item.passage.id] >= self._least.line for item in compared if item.unit.is_document
-        )
+        has_close_document = any(scores[item.passage.id] >= self._least.line for item in compared if item.unit.is_document)
         relevant, others = list[Valued](), list[Valued]()
         for item in findings.passages:
             is_close = has_close_document if item.unit.is_document else scores.get(item.passage.id, 0.0) >= self._least.line
@@ -229,6 +245,15 @@ def _pairs(findings: Findings, weights: Mapping[str, float]) -> dict[tuple[str, 
         if fact.evidence_id in weights and len(pairs) < EDGES:
             pairs.setdefault((fact.subject_id, fact.object_id), score)
     return pairs
+
+
+def _sources(passages: Sequence[Valued], findings: Findings, search: Search) -> tuple[SourceHit, ...]:
+    ranks, hits = findings.ranks(search.near), dict[str, SourceHit]()
+    for item in passages:
+        unit = item.unit
+        facts = (unit.source_id, unit.title, unit.date, unit.is_document, round(item.value, 6), ranks[item.passage.id])
+        hits.setdefault(unit.source_id, SourceHit(*facts))
+    return tuple(hits.values())
 
 
 def _place(item: Valued) -> Place:

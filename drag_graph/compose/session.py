@@ -16,6 +16,7 @@ from drag_graph.compose.model_factories import (
     make_teacher,
     opened_gate,
     privacy_level,
+    reranker_is_here,
     student_is_here,
 )
 from drag_graph.compose.store_opening import open_store
@@ -33,6 +34,7 @@ from drag_graph.ledger.journal import start_run
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
 from drag_graph.models.model_choice import FILES, make_embedder
+from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
 from drag_graph.ports.model_roles import Embedder, Reranker, Student, Teacher
 from drag_graph.ports.run_journal import Run
@@ -190,8 +192,10 @@ class Session:
             self.store.concepts, self.store.namespace, self.embedder, _now, on_progress=on_progress, interruption=interruption
         )
 
-    def asker(self, student: Student | None = None, *, unkept: str = "", mode: Mode | None = None) -> Asker:
-        """Return an asker with the student and mode of the settings unless others are given.
+    def asker(
+        self, student: Student | None = None, *, unkept: str = "", mode: Mode | None = None, only: Restriction = EVERYTHING
+    ) -> Asker:
+        """Return an asker with the student and mode of the settings unless others are given; `only` restricts its searches.
 
         Answers are stored unless there is a reason why they are `unkept`. A student on this machine is asked the original
         question.
@@ -201,7 +205,18 @@ class Session:
         self.check_embedder(writes=not unkept)
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
         is_here, student = student_is_here(settings), student or self.student()
-        return Asker(settings, self.store, self.embedder, student, unkept=unkept, gate=self.gate, on_this_machine=is_here)
+        return Asker(
+            settings,
+            self.store,
+            self.embedder,
+            student,
+            unkept=unkept,
+            gate=self.gate,
+            on_this_machine=is_here,
+            reranker=self.reranker(),
+            reranks_here=reranker_is_here(settings),
+            only=only,
+        )
 
     def claim_embedder(self) -> None:
         """Record the embedder in the store. Raises StoreUnfit if another one filled it, or if it can only be read."""

@@ -1,6 +1,6 @@
 """The audit of an answer as a JSON document, and a subgraph as text."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -144,12 +144,16 @@ def site_notes(site: Mapping[str, Any]) -> list[str]:
     return notes + [f"Missing from {one['site']}: {one['reason'].rstrip('.')}." for one in site.get("missing", ())]
 
 
-def provenance_of(kind: str, ref: str, subgraph: Subgraph) -> set[Provenance]:
-    """Return the provenance of a line in a stored subgraph; empty if the line or its proof is missing."""
+def provenance_of(kind: str, refs: Sequence[str], subgraph: Subgraph) -> set[Provenance]:
+    """Return the provenance of a line in a stored subgraph; empty if the line or its proof is missing.
+
+    `refs` are the ids of the evidence of a span, or that of the one evidence or edge.
+    """
     calls = {call.id for call in subgraph.calls}
     evidence = {item.id: item for item in subgraph.evidence if calls.issuperset(item.call_ids)}
-    if kind == "evidence":
-        return {("", ref, evidence[ref].text, evidence[ref].call_ids)} if ref in evidence else set()
+    if kind != "edge":
+        return {("", ref, evidence[ref].text, evidence[ref].call_ids) for ref in refs if ref in evidence}
+    (ref,) = refs
     triple_ids = next((edge.triple_ids for edge in subgraph.edges if edge.id == ref), (ref,))
     return {
         (item.id, item.evidence_id, evidence[item.evidence_id].text, item.call_ids)
@@ -160,7 +164,7 @@ def provenance_of(kind: str, ref: str, subgraph: Subgraph) -> set[Provenance]:
 
 def _is_altered(line: Mapping[str, Any], namespace: str) -> bool | None:
     """Return True if the answer's copy of a text does not match its id, else None."""
-    parts = [line.get("evidence"), *(triple["evidence"] for triple in line.get("triples", ()))]
+    parts = [line.get("evidence"), *(triple["evidence"] for triple in line.get("triples", ())), *line.get("passages", ())]
     own = [part for part in parts if part and "elsewhere" not in line]
     return not all(is_evidence_id(part["id"], namespace, line["source_id"], part["text"]) for part in own) or None
 
@@ -172,16 +176,22 @@ def _ids_behind(line: Mapping[str, Any]) -> Iterator[str]:
         yield from (line["edge"]["subject_id"], line["edge"]["object_id"])
     for triple in line["triples"]:
         yield from (triple["id"], triple["evidence"]["id"])
+    for passage in line.get("passages", ()):
+        yield passage["id"]
 
 
 def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:
     if subgraph is None:
         return False
-    parts = [{**line, "id": ""}] if line["kind"] == "evidence" else line["triples"]
+    parts = line["triples"]
+    if line["kind"] != "edge":
+        texts = line.get("passages") or [line["evidence"]]
+        parts = [{"id": "", "evidence": text, "calls": line["calls"]} for text in texts]
     recorded = {
         (part["id"], part["evidence"]["id"], part["evidence"]["text"]): {call["id"] for call in part["calls"]} for part in parts
     }
-    stored = {one[:3]: one[3] for one in provenance_of(line["kind"], line["ref"], subgraph)}
+    refs = [line["ref"]] if line["kind"] == "edge" else [part["evidence"]["id"] for part in parts]
+    stored = {one[:3]: one[3] for one in provenance_of(line["kind"], refs, subgraph)}
     return stored.keys() == recorded.keys() and all(calls.issubset(stored[part]) for part, calls in recorded.items())
 
 

@@ -52,7 +52,7 @@ def _line(line: dict[str, Any]) -> str:
     if "elsewhere" in line:
         words = "".join(f'<p class="quiet">{escape(text)}</p>' for text in describe_elsewhere(line["elsewhere"]))
         return f"<details open>{head}{words}</details>"
-    if line["kind"] == "evidence":
+    if line["kind"] != "edge":
         return f"<details open>{head}{text_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['calls'])])}</details>"
     edge = line["edge"]
     merged = f"merged from {edge['support']} triple(s), confidence {edge['confidence']:.2f}: {edge['statement']}"

@@ -59,7 +59,7 @@ def _behind(line: Mapping[str, Any]) -> list[tuple[Text, Text | None]]:
     if "elsewhere" in line:
         return [(Text(_line_of(text)), None) for text in describe_elsewhere(line["elsewhere"])]
     rows: list[tuple[Text, Text | None]] = []
-    if line["kind"] == "evidence":
+    if line["kind"] != "edge":
         rows.append((Text.assemble("evidence ", (_proof(line["evidence"], line["calls"]), "dim")), None))
     if line["edge"] and line["edge"].get("contradicts"):
         ids = ", ".join(id_[:SHORT] for id_ in line["edge"]["contradicts"])

@@ -30,7 +30,7 @@ def prov_document(audit: dict[str, Any]) -> dict[str, Any]:
         book.derive(answer, shown)
         if "elsewhere" in line:
             _released(book, shown, line["elsewhere"])
-        elif line["kind"] == "evidence":
+        elif line["kind"] != "edge":
             book.derive(shown, book.evidence(line["evidence"], line["calls"]))
         else:
             _edge(book, shown, line)

@@ -191,7 +191,7 @@ class LadybugSearch:
         cosines = self.index("evidence").cosines([row[1] for row in rows], np.asarray(vectors, dtype=np.float32))
         passages: dict[int, list[Passage]] = {}
         for (unit, *values), own in zip(rows, cosines.tolist(), strict=True):
-            passages.setdefault(unit, []).append(Passage(*values, cosines=tuple(own)))
+            passages.setdefault(unit, []).append(Passage(*values, tuple(own)))
         facts_by_unit: dict[str, list[Fact]] = {}
         if facts:
             for row in text.rows(f"{_FACT} WHERE f.unit IN (SELECT value FROM json_each(?)) ORDER BY f.id", [numbers]):

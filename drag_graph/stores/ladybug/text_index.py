@@ -222,7 +222,7 @@ def _add(
 
 def _unit_numbers(connection: sqlite3.Connection, heads: Mapping[str, Row], chunks: Sequence[Row]) -> dict[str, int]:
     """Write the units of sources; return their numbers by id."""
-    queries = [
+    queries: list[Row] = [
         {"id": id_, "source_id": id_, "position": 0, "start": 0, "page": None, "heading": [], "text": ""}
         for id_, head in heads.items()
         if not head["is_document"]
