@@ -197,7 +197,6 @@ def test_another_encoder_is_read_from_its_folder(tmp_path, minilm):
         ("model.safetensors", "no weights"),
         ("tokenizer.json", "{}"),
         ("modules.json", '[{"type": "sentence_transformers.models.Dense"}]'),
-        ("config_sentence_transformers.json", '{"default_prompt_name": "query"}'),
         ("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}'),
     ],
 )

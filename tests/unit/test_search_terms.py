@@ -44,7 +44,7 @@ def test_a_different_name_misses_a_term(one, other):
 
 def test_terms_keep_their_order_and_repetitions():
     assert search_terms("The pump, the PUMP and V-12/b: long-term, it's 3.5 %") == [
-        *("the pump the pump and v12b v 12 b long term it 3 5".split())
+        *(["the", "pump", "the", "pump", "and", "v12b", "v", "12", "b", "long", "term", "it", "3", "5"])
     ]
     assert search_terms("茶 iPhone手机") == ["茶", "iphone", "手机"]
     assert search_terms("") == search_terms("-- ?!") == []
