@@ -50,11 +50,11 @@ def check_name(spec: ModelSpec) -> None:
 
 
 def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
-    """Return the embedder of the settings: auto, lexical, minilm, a folder, sentence-transformers:HUB_NAME, PLUGIN:NAME, or
-    a served model.
+    """Return the embedder of the settings: auto, lexical, minilm, a folder, a hub name, PLUGIN:NAME, or a served model.
 
-    `auto` is MiniLM if its packages and weights are installed, else `lexical`. `privacy` checks what leaves this machine;
-    without one, nothing may. Raises MissingExtra and UnknownModel.
+    `auto` is MiniLM if its packages and weights are installed, else `lexical`. A hub name begins with `sentence-transformers:`
+    or `sentence-transformers/`. `privacy` checks what leaves this machine; without one, nothing may. Raises MissingExtra and
+    UnknownModel.
     """
     spec = settings.model_for("embedder")
     name = spec.name
