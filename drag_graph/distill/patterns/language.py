@@ -23,6 +23,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _DENSE = re.compile(f"[{UNSPACED}]")
 _LATIN = re.compile("[a-zA-Z\u00aa-\u024f\u1e00-\u1eff]")
 _ACCENTED = re.compile("[a-z]*[\u00df-\u017f\u0219\u021b\u1ea1-\u1ef9][a-z\u00df-\u017f\u0219\u021b\u1ea1-\u1ef9]*")
+_ELIDED = re.compile("(?:l|d|j|n|qu|un|dell|nell|dall|sull)'")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -53,9 +54,9 @@ def _is_english(found: Signs, source_is_other: bool) -> bool:
 def signs_of(text: str) -> Signs:
     """Count the signs of English and of other languages in a text.
 
-    Words with a capital letter inside the text are names and count for nothing. A lower-case word with an accent counts as one
-    of another language. A text mostly in another script is in another language; characters of scripts without spaces count
-    threefold.
+    Words with a capital letter inside the text are names and count for nothing. Lower-case words with an accent and elisions
+    ("l'eau") count as words of another language. A text mostly in another script is in another language; characters of scripts
+    without spaces count threefold.
     """
     latin = len(_LATIN.findall(text))
     if not text.isascii() and (len(_LETTER.findall(text)) - latin) + 2 * len(_DENSE.findall(text)) > latin:
@@ -70,7 +71,7 @@ def signs_of(text: str) -> Signs:
         if low in OTHER:
             other += not _in_name(words, place)
         else:
-            other += _ACCENTED.fullmatch(word) is not None
+            other += _ACCENTED.fullmatch(word) is not None or _ELIDED.match(low) is not None
     return Signs(english, other + (not english and other == 1 and len(words) >= SENTENCE))
 
 
