@@ -63,7 +63,7 @@ def test_only_scripts_without_spaces_are_segmented():
 def test_a_megabyte_takes_a_fraction_of_a_second(text):
     before = time.process_time()
     search_terms(text)
-    assert time.process_time() - before < 2  # about 0.25 s on an idle machine
+    assert time.process_time() - before < 5  # at most 0.35 s on an idle machine
 
 
 def test_words_have_no_joined_identifiers():

@@ -6,7 +6,6 @@ and tables have neither, so they are read as English unless the rest of the text
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from drag_graph.distill.patterns.words import FUNCTION_WORDS, lexicon
 from drag_graph.graph.search_terms import UNSPACED
@@ -27,32 +26,16 @@ _ELIDED = re.compile("(?:l|d|j|n|qu|un|dell|nell|dall|sull)'")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-class Signs(NamedTuple):
-    """How much in a text speaks for English, and for another language."""
-
-    english: int = 0
-    other: int = 0
-
-    def __add__(self, more: tuple[int, ...]) -> "Signs":  # type: ignore[override]
-        return Signs(self.english + more[0], self.other + more[1])
-
-
 def are_english(texts: Sequence[str]) -> list[bool]:
     """Return for each text of one source whether it is English. What a text leaves open, the others decide."""
     signs = [signs_of(text) for text in texts]
-    whole = sum(signs, Signs())
-    is_other = whole.other > whole.english and whole.other >= FEW
-    return [_is_english(found, is_other) for found in signs]
+    most = sum(other for _, other in signs)
+    is_other = most >= FEW and most > sum(english for english, _ in signs)
+    return [not is_other if english == other else english > other or not (is_other or other >= FEW) for english, other in signs]
 
 
-def _is_english(found: Signs, source_is_other: bool) -> bool:
-    if found.english == found.other:
-        return not source_is_other
-    return found.english > found.other or not (source_is_other or found.other >= FEW)
-
-
-def signs_of(text: str) -> Signs:
-    """Count the signs of English and of other languages in a text.
+def signs_of(text: str) -> tuple[int, int]:
+    """Return the number of signs of English, and of other languages, in a text.
 
     Words with a capital letter inside the text are names and count for nothing. Lower-case words with an accent and elisions
     ("l'eau") count as words of another language. A text mostly in another script is in another language; characters of scripts
@@ -60,7 +43,7 @@ def signs_of(text: str) -> Signs:
     """
     latin = len(_LATIN.findall(text))
     if not text.isascii() and (len(_LETTER.findall(text)) - latin) + 2 * len(_DENSE.findall(text)) > latin:
-        return Signs(0, FEW)
+        return 0, FEW
     words = _WORD.findall(text.replace("\u2019", "'"))
     english = other = 0
     for place, word in enumerate(words):
@@ -72,7 +55,7 @@ def signs_of(text: str) -> Signs:
             other += not _in_name(words, place)
         else:
             other += _ACCENTED.fullmatch(word) is not None or _ELIDED.match(low) is not None
-    return Signs(english, other + (not english and other == 1 and len(words) >= SENTENCE))
+    return english, other + (not english and other == 1 and len(words) >= SENTENCE)
 
 
 def _in_name(words: list[str], place: int) -> bool:

@@ -154,7 +154,8 @@ class _Queries(CachingEmbedder):
 
 def _tokenizer_file(folder: Path) -> Path:
     """Return the tokenizer's file, which some models have in the folder of their first part."""
-    return next(iter(sorted(folder.glob("*/tokenizer.json"))), folder / "tokenizer.json")
+    own = folder / "tokenizer.json"
+    return own if own.is_file() else next(iter(sorted(folder.glob("*/tokenizer.json"))), own)
 
 
 def _read_by(tokenizer: Any, text: str, longest: int) -> list[int]:
@@ -164,10 +165,10 @@ def _read_by(tokenizer: Any, text: str, longest: int) -> list[int]:
 
 
 def _model_name(name_or_path: str) -> str:
-    """Return the identity of a model: its hub name, or the name of its folder with a fingerprint of the content."""
+    """Return the identity of a model: its hub name as in the setting, or its folder's name with a hash of the content."""
     folder = Path(name_or_path).expanduser()
     if not folder.is_dir():
-        return name_or_path
+        return name_or_path if name_or_path.startswith("sentence-transformers/") else PREFIX + name_or_path
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(f"{file.relative_to(folder)}:{file.stat().st_size}\n".encode())
