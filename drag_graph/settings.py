@@ -68,7 +68,9 @@ class Settings(BaseSettings):
     rewriter_base_url: BaseUrl = Field("", description="Address of the rewriter's OpenAI-compatible server on this machine.")
 
     # The embedder
-    embedder: Place = Field("auto", description="Embedding model: auto, lexical, minilm, a folder, or a LiteLLM name.")
+    embedder: Place = Field(
+        "auto", description="Embedding model: auto, lexical, minilm, sentence-transformers:NAME, a folder, or a LiteLLM name."
+    )
     embedder_base_url: BaseUrl = ""
     embedder_api_key: SecretStr = SecretStr("")
 

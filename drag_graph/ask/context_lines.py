@@ -6,7 +6,6 @@ applies the token budget. Every line keeps the id of its evidence or edge (promi
 Line ends inside a text become spaces, so that a text can neither begin a section of the prompt nor pass for another line.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Literal
 from drag_graph.graph.aggregate import joined_statement
 from drag_graph.graph.edge_text import DISPUTED, adjacency, arrow, one_line
 from drag_graph.graph.inflection import noun, verb
+from drag_graph.graph.search_terms import words
 from drag_graph.identity import canonical_text
 from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
 
@@ -22,7 +22,6 @@ LineFormat = Literal["arrow", "sentence", "json"]
 DropReason = Literal["duplicate", "too long", "line limit", "token budget", "context window"]
 CountTokens = Callable[[str], int]
 
-_WORD = re.compile(r"[^\W_]+")
 _LINKING_WORDS = frozenset(
     """
     a an and are as at be been by for from has have in into is it its of on or than that the their this to was were which with
@@ -177,7 +176,7 @@ def block(lines: Iterable[Line]) -> str:
 
 def content_words(text: str) -> frozenset[str]:
     """Return the content words of a text without endings; linking words (of, the, is ...) are left out."""
-    return frozenset(verb(noun(word)) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)
+    return frozenset(verb(noun(word)) for word in words(text) if word not in _LINKING_WORDS)
 
 
 def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:

@@ -82,7 +82,7 @@ class Searcher:
     def near(self, query: Query) -> Search:
         """Return what is near to a question by words and vectors."""
         texts = [query.text, *(f"{query.text} {option}" for option in query.options)]
-        vectors = np.asarray(self._embedder.embed(texts), dtype=np.float32)
+        vectors = np.asarray(self._embedder.embed_queries(texts), dtype=np.float32)
         terms, keys = retrieve.question_terms(query.text), retrieve.question_keys(query.text)
         near = self._store.search.candidates(
             vectors[0].tolist(), terms, keys, retrieve.NEAREST, source_id=query.id, only=self._only

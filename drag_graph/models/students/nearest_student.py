@@ -83,8 +83,8 @@ class NearestStudent:
     def _open_answer(self, question: str, lines: Sequence[str]) -> StudentReply:
         if not lines:
             return StudentReply(text="", label=None, confidence=0.0)
-        vectors = self._embedder.embed([question, *lines]).astype(np.float64)
-        cosines = (vectors[1:] @ vectors[0]).round(DECIMALS)
+        asked, vectors = self._embedder.embed_queries([question]), self._embedder.embed(lines)
+        cosines = (vectors.astype(np.float64) @ asked[0].astype(np.float64)).round(DECIMALS)
         best = int(np.argmax(cosines))
         return StudentReply(text=lines[best], label=None, confidence=float(np.clip(cosines[best], 0.0, 1.0)))
 
