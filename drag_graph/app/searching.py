@@ -1,6 +1,7 @@
 """The method that searches without a student."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from drag_graph.model import Line
 from drag_graph.ports.graph_search import Restriction
 
 LIMIT = 10
+_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class SearchResult:
 
     sources: tuple[SourceHit, ...]
     lines: tuple[Line, ...]
-    weighed: dict[str, Weighed]
+    weighed: Mapping[str, Weighed]
 
     @property
     def spans(self) -> tuple[Line, ...]:
@@ -84,13 +86,14 @@ class Searching(ResourceUser):
         resources = self._resources.changed(settings)
         query = one_question(text, (), resources.settings)
         with resources.reading(asks=True) as session:
-            return session.asker(unkept="not an answer", only=only).search(query, limit)
+            found, selection = session.asker(unkept="not an answer", only=only).search(query, limit)
+        return SearchResult(found.sources, selection.lines, found.weighed)
 
 
 def restriction(sources: Sequence[str], since: str, until: str, tags: Sequence[str]) -> Restriction:
     """Return a restriction of a search. Raises ConfigurationError for a date that is none."""
     for date in filter(None, (since, until)):
-        if not is_date(date):
+        if not _DATE.fullmatch(date):
             raise ConfigurationError(f"{date!r} is not a date.", hint="Write YYYY, YYYY-MM or YYYY-MM-DD.")
     return Restriction(tuple([sources] if isinstance(sources, str) else sources), since, until, tuple(tags))
 

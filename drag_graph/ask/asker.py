@@ -12,7 +12,7 @@ from drag_graph import log
 from drag_graph.ask.answers import is_correct, make_answer, no_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.audit_snapshot import NO_FILTER, snapshot
-from drag_graph.ask.context_lines import block, select_lines, selections
+from drag_graph.ask.context_lines import Candidate, Selection, block, select_lines, selections
 from drag_graph.ask.find_lines import Finder, Found
 from drag_graph.ask.reranking import private_refs, reranked
 from drag_graph.ask.spans import fill
@@ -87,6 +87,16 @@ class Asker:
         """Ask a question. Raises ReplyError if the student fails on it, Withheld if the privacy gate stops it."""
         question = self._admitted(query)
         return self._keep([self._answer(question, self._finder.find(question.asked))])[0]
+
+    def search(self, query: Query, limit: int) -> tuple[Found, Selection]:
+        """Return what is stored for a question, relevant or not, and the lines of the best `limit` sources within the budget.
+
+        Raises Withheld if the privacy gate stops the question.
+        """
+        found = self._finder.everything(self._admitted(query).asked)
+        found = replace(found, sources=found.sources[:limit])
+        shown = {source.id for source in found.sources}
+        return found, self._select([item for item in found.candidates if item.source_id in shown], fill)
 
     def several(self, query: Query, number: int) -> list[AskResult]:
         """Answer a question `number` times: with all its lines, then with a different part of them left out each time.
@@ -224,13 +234,7 @@ class Asker:
         known = disguise if self._on_this_machine else None
         mode = self._settings.mode if found.how != "nothing" else "none"
         found, private = self._visible(query, found)
-        select = fill if found.how == "search" else select_lines
-        chosen = select(
-            found.candidates,
-            count_tokens=self._student.count_tokens,
-            token_budget=self._settings.token_budget,
-            max_lines=self._settings.max_lines,
-        )
+        chosen = self._select(found.candidates, fill if found.how == "search" else select_lines)
         assembly = self._assembled(query, known, found, chosen.lines)
         student_reply = self._student.answer(assembly.prompt)
         privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
@@ -272,6 +276,15 @@ class Asker:
             # The hash of the original prompt would give away a name, since the rest of the prompt is known.
             prompt_hash="" if known else sha256_of([assembly.prompt.text]),
             disguise=disguise,
+        )
+
+    def _select(self, candidates: Sequence[Candidate], select: Callable[..., Selection]) -> Selection:
+        """Return the lines that fit into the token budget, chosen by `select_lines` or `fill`."""
+        return select(
+            candidates,
+            count_tokens=self._student.count_tokens,
+            token_budget=self._settings.token_budget,
+            max_lines=self._settings.max_lines,
         )
 
     def _assembled(self, query: Query, known: Disguise | None, found: Found, lines: tuple[Line, ...]) -> Assembly:

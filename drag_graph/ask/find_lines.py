@@ -34,7 +34,7 @@ EDGES = 32
 
 @dataclass(frozen=True, slots=True)
 class SourceHit:
-    """A source that a search found: its title and date, the weight of its best passage, and that passage's rank in each list."""
+    """A source that a search found, with the weight of its best passage, and the rank of that passage in each list."""
 
     id: str
     title: str
