@@ -54,6 +54,11 @@ _FACT = (
     "FROM fact f JOIN unit u ON u.n = f.unit LEFT JOIN node s ON s.entity_id = f.subject_id "
     "LEFT JOIN node o ON o.entity_id = f.object_id"
 )
+_FACTS_OF_UNITS = f"{_FACT} WHERE f.unit IN (SELECT value FROM json_each(?)) ORDER BY f.id"
+_FACTS_OF_ENTITIES = (
+    f"{_FACT} WHERE f.id IN (SELECT id FROM fact WHERE subject_id IN (SELECT value FROM json_each(?)) "
+    "UNION SELECT id FROM fact WHERE object_id IN (SELECT value FROM json_each(?))) ORDER BY f.confidence DESC, f.id LIMIT ?"
+)
 _UNIT = (
     "SELECT u.id, u.source_id, s.is_document, s.title, s.date, u.position, u.start, u.page, u.heading, u.text, t.terms, u.n "
     "FROM unit u JOIN source s ON s.id = u.source_id JOIN unit_terms t ON t.rowid = u.n "
@@ -190,11 +195,11 @@ class LadybugSearch:
         rows = text.rows(_PASSAGE, [numbers])
         cosines = self.index("evidence").cosines([row[1] for row in rows], np.asarray(vectors, dtype=np.float32))
         passages: dict[int, list[Passage]] = {}
-        for (unit, *values), own in zip(rows, cosines.tolist(), strict=True):
-            passages.setdefault(unit, []).append(Passage(*values, tuple(own)))
+        for row, own in zip(rows, cosines.tolist(), strict=True):
+            passages.setdefault(row[0], []).append(Passage(*row[1:], tuple(own)))
         facts_by_unit: dict[str, list[Fact]] = {}
         if facts:
-            for row in text.rows(f"{_FACT} WHERE f.unit IN (SELECT value FROM json_each(?)) ORDER BY f.id", [numbers]):
+            for row in text.rows(_FACTS_OF_UNITS, [numbers]):
                 facts_by_unit.setdefault(row[1], []).append(Fact(*row))
         return [_unit(head, passages.get(head[-1], []), facts_by_unit.get(head[0], [])) for head in heads]
 
@@ -205,10 +210,7 @@ class LadybugSearch:
         for node in dict.fromkeys(nodes):
             members = text.rows("SELECT entity_id FROM node WHERE node = ? ORDER BY entity_id LIMIT ?", [node, ENTITIES])
             entities = json.dumps([id_ for (id_,) in members] or [node])
-            within = "IN (SELECT value FROM json_each(?))"
-            ids = f"SELECT id FROM fact WHERE subject_id {within} UNION SELECT id FROM fact WHERE object_id {within}"
-            statement = f"{_FACT} WHERE f.id IN ({ids}) ORDER BY f.confidence DESC, f.id LIMIT ?"
-            found |= {row[0]: Fact(*row) for row in text.rows(statement, [entities, entities, limit])}
+            found |= {row[0]: Fact(*row) for row in text.rows(_FACTS_OF_ENTITIES, [entities, entities, limit])}
         return list(found.values())
 
     def subgraphs(self, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Subgraph]:
