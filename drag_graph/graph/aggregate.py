@@ -112,8 +112,11 @@ def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) 
         edges += [_edge(source_id, group, disputed[key] if key else [], aggregation) for key, group in groups.items()]
     edges.sort(key=lambda edge: (edge.rank, -edge.confidence, edge.id))
     best = edges[: aggregation.top_k]
+    ranks = {edge.id: rank for rank, edge in enumerate(best)}
     ranked = [
-        edge.model_copy(update={"rank": rank, "contradicts": tuple(e.id for e in best if e.id in edge.contradicts)})
+        edge.model_copy(
+            update={"rank": rank, "contradicts": tuple(sorted(ranks.keys() & edge.contradicts, key=ranks.__getitem__))}
+        )
         for rank, edge in enumerate(best)
     ]
     return ranked, "simple" if ranked else "multigraph"

@@ -82,7 +82,8 @@ SET q.graph = CASE WHEN found = 0 THEN 'evidence_only' WHEN size(edges) = 0 THEN
 WITH q, edges
 UNWIND range(0, size(edges) - 1) AS rank
 WITH q, rank, edges, edges[rank] AS edge
-WITH q, rank, edge, edge.s AS s, edge.o AS o, edge.triples AS triples, [e IN edges WHERE e.id IN edge.rivals | e.id] AS contradicts
+WITH q, rank, edge, edge.s AS s, edge.o AS o, edge.triples AS triples, 
+  CASE edge.rivals WHEN [] THEN [] ELSE [e IN edges WHERE e.id IN edge.rivals | e.id] END AS contradicts
 WITH *, s.name AS subject, o.name AS object,
   [n IN range(0, size(triples) - 1) WHERE NOT triples[n].key IN [t IN triples[..n] | t.key] | triples[n].predicate] AS said
 WITH *, reduce(out = [], w IN said | CASE WHEN w IN out THEN out ELSE out + w END) AS predicates
