@@ -152,7 +152,7 @@ def _merged(
     if acronyms:
         _join_acronyms(ordered, groups)
     compared = [place for place, position in enumerate(order) if position < len(vectors)]
-    _join_by_vector(ordered, compared, vectors[[order[place] for place in compared]], threshold, groups, differ)
+    _join_by_vector(ordered, compared, vectors[[order[place] for place in compared]], threshold, groups=groups, differ=differ)
     return sorted(sorted(order[position] for position in group) for group in groups.all())
 
 
@@ -175,6 +175,7 @@ def _join_by_vector(
     compared: Sequence[int],
     vectors: Vectors,
     threshold: float,
+    *,
     groups: _Groups,
     differ: Callable[[str, str], str],
 ) -> None:
