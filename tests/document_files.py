@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from itertools import pairwise
 
 
 def pdf(*lines):
@@ -70,10 +71,8 @@ def pdf_bomb(size=300_000_000):
     """Return a PDF whose page unpacks to a thousand times its size."""
     import zlib
 
-    packer, packed = zlib.compressobj(9), []
-    for _ in range(size // 10_000_000):
-        packed.append(packer.compress(b" " * 10_000_000))
-    content = b"".join(packed) + packer.flush()
+    packer = zlib.compressobj(9)
+    content = b"".join([packer.compress(b" " * 10_000_000) for _ in range(size // 10_000_000)]) + packer.flush()
     stream = b"BT /F1 12 Tf 14 TL 72 720 Td (A) Tj T* ET"
     start = pdf("A").replace(b"<< /Length %d >>" % len(stream), b"<< /Length %d /Filter /FlateDecode >>" % len(content))
     assert b"FlateDecode" in start
@@ -83,7 +82,7 @@ def pdf_bomb(size=300_000_000):
 def laughs():
     """Return a Word file whose text is ten entities of ten entities, and so on."""
     names = "abcdefghij"
-    entities = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip(names, names[1:], strict=False))
+    entities = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in pairwise(names))
     xml = f'<?xml version="1.0"?><!DOCTYPE w [<!ENTITY a "ha">{entities}]>'
     body = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>&j;</w:t></w:r></w:p></w:body></w:document>'
     source, out = zipfile.ZipFile(io.BytesIO(word("A"))), io.BytesIO()

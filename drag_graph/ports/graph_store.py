@@ -50,10 +50,10 @@ class StoredSource:
     @classmethod
     def of(cls, subgraph: Subgraph) -> "StoredSource":
         """Return what `GraphStore.sources` returns of a subgraph."""
-        times = {"created_at": subgraph.created_at, "expires_at": subgraph.expires_at}
         document = subgraph.document
-        own: dict[str, Any] = {name: getattr(document, name) for name in ("uri", "sha256", "input_id", "tags")} if document else {}
-        return cls(subgraph.source_id, document is not None, subgraph.settings_hash, **times, **own)
+        own = {name: getattr(document, name) for name in ("uri", "sha256", "input_id", "tags")} if document else {}
+        times = subgraph.created_at, subgraph.expires_at
+        return cls(subgraph.source_id, document is not None, subgraph.settings_hash, *times, **own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,9 @@ def test_they_replace_those_of_the_rules_each_with_its_passage_and_call(store, f
     assert "Lisbon" not in {edge.subject for edge in graph.edges}
     assert (report.documents[0].ungrounded, report.totals()["ungrounded"], report.exit_code) == (1, 1, 0)
     (moon,) = store.read([report.documents[1].id])
-    assert {call.model.partition("/")[0] for call in moon.calls} == {"patterns"}, "a document without lines is read by the rules"
+    assert {call.model.partition("/")[0] for call in moon.calls} == {"patterns"}, (
+        "a document without lines is read by the rules"
+    )
 
 
 def test_changed_triples_replace_the_document_and_the_same_ones_do_not(store, folder, tmp_path):

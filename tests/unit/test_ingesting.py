@@ -174,6 +174,8 @@ def test_reading_a_long_document_ends_when_it_is_interrupted():
         raise Interrupted("now")
 
     reader = DocumentReader(Settings(), LexicalEmbedder(), None, PassagePrivacy(), check=check)
-    loaded = load_text("\n\n".join(f"The number {n} causes effects of the kind {n * n} in the house of the town." for n in range(300)))
+    loaded = load_text(
+        "\n\n".join(f"The number {n} causes effects of the kind {n * n} in the house of the town." for n in range(300))
+    )
     with pytest.raises(Interrupted):
         reader.read(Document(id="d", name="d", uri="d"), loaded, Usage())
