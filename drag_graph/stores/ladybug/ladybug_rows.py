@@ -1,6 +1,6 @@
 """Rows of subgraphs and answers for the statements of the embedded engine (no I/O)."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 from drag_graph.graph.aggregate import Claim, Part, edges_of
@@ -37,7 +37,7 @@ def subgraph_rows(subgraphs: Collection[Subgraph]) -> dict[str, Iterable[Row]]:
     return {f"save_subgraphs_{part}": items for part, items in rows.items()}
 
 
-def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[Iterator[Row], str]:
+def edge_rows(source_id: str, merged: Iterable[Row], aggregation: Aggregation) -> tuple[Iterator[Row], str]:
     """Return the rows of a source's simple edges and the kind of its graph, from the claims that `aggregate` merged."""
     edges, kind = edges_of(source_id, map(_claim, merged), aggregation)
     return (_marked(edge.model_dump(mode="json", exclude={"subject", "object"}), "contradicts") for edge in edges), kind

@@ -50,9 +50,8 @@ def write_edges(
     marks = list[Row]()
     for id_, is_document in are_documents.items():
         own = aggregation.of_documents() if is_document else aggregation
-        claims = session.run("aggregate", namespace=namespace, source_id=id_, merge=own.merge)
+        claims = session.stream("aggregate", namespace=namespace, source_id=id_, merge=own.merge)
         edges, kind = rows.edge_rows(id_, claims, own)
-        del claims
         write_rows(session, namespace, {"save_edges": edges})
         marks.append({"id": id_, "graph": kind, "aggregation": aggregation_text(own)})
     write_rows(session, namespace, {"mark_graphs": marks})
