@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from drag_graph.documents.document_files import SourceFile, lies_in
 from drag_graph.graph.paging import iter_sources
@@ -41,7 +41,7 @@ class DocumentLookup:
         self._roots = roots
         self._uris = {file.uri for file in files} if roots else set[str]()
         self._renamed: dict[str, StoredSource] | None = None
-        self._gone: dict[str, StoredSource] = {}
+        self._gone: dict[str, list[StoredSource]] = {}
 
     def find(self, files: Sequence[SourceFile]) -> list[FoundDocument]:
         """Return a document for each file. A document without a file is found once."""
@@ -54,7 +54,7 @@ class DocumentLookup:
             return FoundDocument(file, id_, stored)
         if self._renamed is None:
             self._renamed = self._read_renamed()
-        other = self._renamed.get(file.uri) or self._gone.pop(sha256_of_file(file) if self._gone else "", None)
+        other = self._renamed.get(file.uri) or self._take_gone(file)
         if other is not None:
             return FoundDocument(file, other.id, other, "" if other.id == id_ else other.input_id or other.uri)
         if stored is None:
@@ -63,6 +63,12 @@ class DocumentLookup:
         origins = (f"{file.uri}#{number}" for number in count(2))
         free = next(origin for origin in origins if not self._stored([document_id(self._namespace, origin)]))
         return FoundDocument(file, document_id(self._namespace, free), origin=free)
+
+    def _take_gone(self, file: SourceFile) -> StoredSource | None:
+        """Return a document of the same content whose file is gone, once; one of the same file name if there is one."""
+        same = self._gone.get(sha256_of_file(file), []) if self._gone else []
+        same.sort(key=lambda item: PurePosixPath(item.uri).name != PurePosixPath(file.uri).name)
+        return same.pop(0) if same else None
 
     def _stored(self, ids: Sequence[str]) -> dict[str, StoredSource]:
         sources = self._store.sources(SourceFilter(ids=ids), limit=len(ids)) if self._store is not None and ids else []
@@ -76,7 +82,7 @@ class DocumentLookup:
             if item.input_id:
                 renamed[item.uri] = item
             if item.sha256 and item.uri not in self._uris and lies_in(item.uri, self._roots):
-                self._gone.setdefault(item.sha256, item)
+                self._gone.setdefault(item.sha256, []).append(item)
         return renamed
 
 

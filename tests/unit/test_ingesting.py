@@ -134,6 +134,18 @@ def test_a_renamed_file_keeps_its_document_and_its_answers(store, folder):
     assert document_named(store, "a.txt") == before
 
 
+def test_of_files_with_the_same_content_each_keeps_its_document(store, folder):
+    for name in ("b.txt", "c.txt"):
+        (folder / name).write_bytes((folder / "a.txt").read_bytes())
+    run(store, folder)
+    ids = {name: document_named(store, name).id for name in NAMES}
+    (folder / "sub").mkdir()
+    for name in NAMES:
+        (folder / name).rename(folder / "sub" / name)
+    assert synced(store, folder) == {f"sub/{name}": "renamed" for name in NAMES}
+    assert {name: document_named(store, f"sub/{name}").id for name in NAMES} == ids
+
+
 def test_a_copy_is_a_document_of_its_own(store, folder):
     run(store, folder)
     (folder / "copy.txt").write_bytes((folder / "a.txt").read_bytes())
