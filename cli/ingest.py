@@ -116,7 +116,7 @@ def _print_given(given: Mapping[str, Any] | None) -> None:
     if given and given["rejected_lines"] > SHOWN_NOTES:
         typer.echo(f"{given['rejected_lines'] - SHOWN_NOTES} more unusable lines of triples; --json lists them.", err=True)
     if given and given["unmatched_lines"]:
-        typer.echo(f"{given['unmatched_lines']} lines of triples are about documents that are not among these files.", err=True)
+        typer.echo(f"Lines of triples about documents that are not among these files: {given['unmatched_lines']}.", err=True)
 
 
 def _table(documents: Sequence[Mapping[str, Any]], counts: tuple[str, ...]) -> None:

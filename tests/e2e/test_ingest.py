@@ -128,7 +128,7 @@ def test_triples_that_are_there_already_are_used(cli, tmp_path, folder):
     done = cli("ingest", folder, "--triples", triples, "--store", store)
     assert done.code == 1
     assert "triples, line 2: The line is not JSON." in done.err
-    assert "1 lines of triples are about documents that are not among these files." in done.err
+    assert "Lines of triples about documents that are not among these files: 1." in done.err
     assert '"model": "file:triples.jsonl"' in cli("export", "--store", store).out
     missing = cli("ingest", folder, "--triples", tmp_path / "gone.jsonl", "--store", store)
     assert (missing.code, "cannot be read" in missing.err) == (2, True)
