@@ -87,8 +87,8 @@ class Query(Value):
 class Document(Value):
     """An ingested file: its address, the hash of its bytes, and the time of its last modification.
 
-    `date` is the day, month or year that the document is from, if it says so (ISO 8601); `tags` are the user's. `input_id` is the
-    address that the id is the hash of, if it is not `uri`: the file was renamed (docs/adr/0048).
+    `date` is the day, month or year that the document is from, if it says so (ISO 8601); `tags` are the user's. `input_id` is
+    the address that the id is the hash of, if it is not `uri`: the file was renamed (docs/adr/0048).
     """
 
     id: str
