@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from drag_graph.ask import retrieval as retrieve
+from drag_graph.ask.dated_passages import by_date
 from drag_graph.ask.graph_walk import SEEDS, seeds_of, walk
 from drag_graph.ask.line_weights import ListName
 from drag_graph.ask.unit_values import Valued, best_units, by_walk, passage_values, scores_of, unit_values, with_several_sources
@@ -103,7 +104,7 @@ class Searcher:
         valued = passage_values(units, scores_of(units, search.terms, search.near.found))
         if walked:
             valued = by_walk(valued, walked)
-        return Findings(with_several_sources(valued), facts, walked)
+        return Findings(by_date(with_several_sources(valued), search.query.text), facts, walked)
 
     def _units(self, ids: Sequence[str], search: Search, without: Collection[str]) -> list[Unit]:
         units = self._store.search.units(ids, search.vectors) if ids else []

@@ -94,7 +94,7 @@ def passage_values(units: Sequence[Unit], scores: Scores) -> list[Valued]:
         for passage in unit.passages
         if near[unit.id][passage.id] > 0
     ]
-    return sorted(valued, key=_order)
+    return sorted(valued, key=order_of)
 
 
 def by_walk(valued: Sequence[Valued], ranks: Mapping[str, float]) -> list[Valued]:
@@ -107,7 +107,7 @@ def by_walk(valued: Sequence[Valued], ranks: Mapping[str, float]) -> list[Valued
         best[item.unit.id] = max(best.get(item.unit.id, 0.0), item.value)
     walked = sorted(best, key=lambda id_: (-ranks.get(id_, 0.0), -best[id_], id_))
     shifts = {id_: value - best[id_] for id_, value in zip(walked, sorted(best.values(), reverse=True), strict=True)}
-    return sorted((replace(item, value=item.value + shifts[item.unit.id]) for item in valued), key=_order)
+    return sorted((replace(item, value=item.value + shifts[item.unit.id]) for item in valued), key=order_of)
 
 
 def with_several_sources(valued: Sequence[Valued]) -> list[Valued]:
@@ -117,7 +117,7 @@ def with_several_sources(valued: Sequence[Valued]) -> list[Valued]:
         is_first = item.unit.source_id not in sources and len(sources) < FIRST_SOURCES
         sources.add(item.unit.source_id)
         raised.append(replace(item, value=item.value * FIRST) if is_first else item)
-    return sorted(raised, key=_order)
+    return sorted(raised, key=order_of)
 
 
 def _own_value(passage: Passage, scores: Scores, words: float = 1.0) -> float:
@@ -155,5 +155,6 @@ def _scaled_bm25(texts: Sequence[str], terms: Sequence[str]) -> list[float]:
     return [score / most for score in scores]
 
 
-def _order(item: Valued) -> tuple[float, str, str]:
+def order_of(item: Valued) -> tuple[float, str, str]:
+    """Return what passages are sorted by: best first, ties by text."""
     return (-item.value, item.passage.text, item.passage.id)

@@ -1,0 +1,37 @@
+"""Order passages by the time that a question asks about, and of two that contradict each other put the newer first."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from drag_graph.ask.question_dates import date_wish, fits
+from drag_graph.ask.unit_values import Valued, order_of
+from drag_graph.graph.number_conflicts import conflicting
+from drag_graph.graph.written_dates import dates_in
+
+COMPARED = 40
+"""Number of passages, best first, that are compared with each other."""
+MISFIT, FIT = 0.8, 1.2
+"""Factors for a passage whose date does not fit at all, and for one that fits. An unknown date changes nothing."""
+
+
+def by_date(passages: Sequence[Valued], question: str) -> list[Valued]:
+    """Return the passages, best first, with the values that their dates give them."""
+    newest = max((item.unit.date for item in passages), default="")
+    wish = date_wish(question, newest)
+    if wish is not None:
+        passages = [
+            replace(item, value=item.value * (MISFIT + (FIT - MISFIT) * fits(date_of(item), wish, newest))) for item in passages
+        ]
+    values = {item.passage.id: item.value for item in passages}
+    dated = [(item, item.unit.date) for item in sorted(passages, key=order_of)[:COMPARED] if item.unit.date]
+    for (first, one), (second, two) in combinations(dated, 2):
+        if first.unit.source_id != second.unit.source_id and conflicting(first.passage.text, second.passage.text):
+            newer, older = (first, second) if one >= two else (second, first)
+            values[newer.passage.id] = max(values[newer.passage.id], values[older.passage.id] + 1e-6)
+    return sorted((replace(item, value=values[item.passage.id]) for item in passages), key=order_of)
+
+
+def date_of(item: Valued) -> str:
+    """Return the first date that a passage names, or that of its document."""
+    return next(iter(dates_in(item.passage.text)), item.unit.date)
