@@ -1,6 +1,7 @@
 """Choose an entity's name among its variants, and normalise names for concepts (docs/linking.md)."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.name_forms import ARTICLES, abbreviates, acronym_aside, entity_key, entity_words
@@ -10,6 +11,11 @@ from drag_graph.identity import content_id
 def concept_key(name: str) -> str:
     """Return the normal name: case, accents, articles, hyphens, British spelling, plurals of plain words do not matter."""
     return entity_key(name)
+
+
+def concept_ids(namespace: str, keys: Iterable[str]) -> list[str]:
+    """Return the ids of the concepts of normal names, each once, in their order."""
+    return list(dict.fromkeys(concept_id(namespace, key) for key in keys))
 
 
 def concept_id(namespace: str, key: str) -> str:

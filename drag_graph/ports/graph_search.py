@@ -4,8 +4,9 @@
 the graph says of the things in them, and `subgraphs` everything that the chosen lines and their audit need.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from drag_graph.model import Subgraph
@@ -44,6 +45,15 @@ class Restriction:
 
 
 EVERYTHING = Restriction()
+
+
+def is_within(only: Restriction, id_: str, title: str, date: str, tags: Collection[str]) -> bool:
+    """Return whether a source fulfils a restriction. A source without a date is within no period."""
+    named = not only.sources or any(pattern == id_ or fnmatchcase(title.casefold(), pattern.casefold()) for pattern in only.sources)
+    # "2026" is before "2026-03" and, as a period, overlaps it: the shorter one of two dates decides.
+    since = not only.since or (bool(date) and date >= only.since[: len(date)])
+    until = not only.until or (bool(date) and date[: len(only.until)] <= only.until)
+    return named and since and until and (not only.tags or not set(only.tags).isdisjoint(tags))
 
 
 @dataclass(frozen=True, slots=True)
