@@ -304,7 +304,7 @@ def _finding(finder: Finder) -> Callable[[Question], set[str]]:
 
 def _by_vectors(store: GraphStore, embedder: Embedder, text: str, named: Mapping[str, str]) -> set[str]:
     vector = [float(value) for value in embedder.embed([text])[0]]
-    return {named[hit.source_id] for hit in store.search.candidates(vector, (), SHOWN).evidence}
+    return {named[hit.source_id] for hit in store.search.candidates(vector, (), (), SHOWN).found.by_vector}
 
 
 def _texts(find: Callable[[str], list[str]], documents: Mapping[str, str]) -> Callable[[Question], set[str]]:

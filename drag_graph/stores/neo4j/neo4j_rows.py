@@ -95,7 +95,9 @@ def without_unfinished(row: Row) -> Row:
     """Return a row of `search_subgraphs` without evidence whose calls or chunk are missing: it is being written or erased."""
     calls, chunks = {item[0] for item in row["calls"]}, {item[0] for item in row["chunks"]}
     place = EVIDENCE.index("chunk_id")
-    evidence = [item for item in row["evidence"] if (item[place] in chunks if item[place] else item[-1]) and calls.issuperset(item[-1])]
+    evidence = [
+        item for item in row["evidence"] if (item[place] in chunks if item[place] else item[-1]) and calls.issuperset(item[-1])
+    ]
     return {**row, "evidence": evidence}
 
 

@@ -1,4 +1,4 @@
-"""Search in Neo4j: one statement for each step of `GraphSearch`, and more if others' vectors and words hide those of the namespace."""
+"""Search in Neo4j: one statement for each step of `GraphSearch`, and more if those of other namespaces crowd an index."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,11 +15,11 @@ from drag_graph.stores.neo4j.lucene_query import lucene_query
 from drag_graph.stores.neo4j.neo4j_access import Neo4jAccess
 
 LEAST_CANDIDATES = 100
-"""Minimum number of candidates from an index. On random vectors of length 384, the worst case, a vector index missed 2 to 5 % of
-the ten nearest with 40 candidates. With 100 it missed at most 0.5 % and took a tenth longer."""
+"""Minimum number of candidates from an index. On random vectors of length 384, the worst case, a vector index missed 2 to 5 %
+of the ten nearest with 40 candidates. With 100 it missed at most 0.5 % and took a tenth longer."""
 GROWTH = 8
 MOST_HITS = 100_000
-"""How many more hits a full-text index is asked for if too few are of this namespace, each time, and the maximum."""
+"""If too few hits of a full-text index are of this namespace, it is asked for this many times more, up to a maximum."""
 ENTITIES = 64
 TRIPLES = 1000
 """Maximum number of a concept's entities, and of their triples, that are looked at."""
@@ -59,7 +59,9 @@ class Neo4jSearch:
             evidence, words = (_ranked(lists.get(name, []), k) for name in (_VECTORS["evidence"], "evidence_text"))
             return Candidates(
                 own=row["own"] and (sources is None or source_id in sources),
-                queries=tuple(Hit(id_, _cosine(score), text) for id_, score, text in _ranked(lists.get(_VECTORS["queries"], []), k)),
+                queries=tuple(
+                    Hit(id_, _cosine(score), text) for id_, score, text in _ranked(lists.get(_VECTORS["queries"], []), k)
+                ),
                 named=tuple(named[id_] for id_ in ids if id_ in named),
                 found=Found(
                     by_vector={id_: _cosine(score) for id_, score, _ in evidence},
@@ -82,12 +84,14 @@ class Neo4jSearch:
     ) -> tuple[dict[str, Any], _Lists]:
         """Return the row of `search_candidates`, and the best `k` or more of each index, if there are so many.
 
-        The indexes are of all namespaces. If one returned all it was asked for, but too few of this namespace, there may be more.
+        The indexes are of all namespaces. If one returned all it was asked for, but too few of this one, there may be more.
         """
         namespace, limit = self._access.namespace, max(LEAST_CANDIDATES, 2 * k)
         fixed = {"namespace": namespace, "sources": sources or [], "candidates": limit}
         vectors = [numbers] if numbers and sources is None else []
-        (row,) = work.run("search_candidates", **fixed, **values, vectors=vectors, texts=[*map(list, texts.items())], hits=limit)
+        (row,) = work.run(
+            "search_candidates", **fixed, **values, vectors=vectors, texts=[*map(list, texts.items())], hits=limit
+        )
         lists = {name: _present(found) for name, _, found in row["lists"]}
         given, hits = {name: number for name, number, _ in row["lists"]}, limit
         while hits < MOST_HITS and (short := [name for name in texts if given[name] >= hits and len(lists[name]) < k]):
@@ -163,6 +167,8 @@ def _unit(head: Sequence[Any], found: Sequence[Sequence[Any]]) -> Unit:
 
 
 def _fact(triple: Sequence[Any], unit_id: str) -> Fact:
-    id_, source_id, evidence_id, subject_id, subject, subject_node, predicate, object_id, object_, object_node, confidence = triple
+    id_, source_id, evidence_id, subject_id, subject, subject_node, predicate, object_id, object_, object_node, confidence = (
+        triple
+    )
     ends = (subject_id, subject, subject_node or subject_id, predicate, object_id, object_, object_node or object_id)
     return Fact(id_, unit_id, source_id, evidence_id, *ends, confidence)
