@@ -22,7 +22,7 @@ CALL (node) {
     RETURN n
   }
   WITH n LIMIT $entities
-  MATCH (n)-[t:TRIPLE]-(:Entity)
+  MATCH (n)-[t:TRIPLE]-()
   WITH t LIMIT $triples
   WITH DISTINCT t
   ORDER BY t.confidence DESC, t.id
@@ -37,6 +37,6 @@ CALL (node) {
 WITH DISTINCT t, unit, startNode(t) AS s, endNode(t) AS o
 RETURN [
   t.id, t.source_id, t.evidence_id,
-  s.id, s.name, head([(s)-[:REFERS_TO]->(c:Concept) | coalesce(nullIf(c.cluster, ''), c.id)]), t.predicate,
-  o.id, o.name, head([(o)-[:REFERS_TO]->(c:Concept) | coalesce(nullIf(c.cluster, ''), c.id)]), t.confidence
+  s.id, s.name, head([(s)-[:REFERS_TO]->(c) | coalesce(nullIf(c.cluster, ''), c.id)]), t.predicate,
+  o.id, o.name, head([(o)-[:REFERS_TO]->(c) | coalesce(nullIf(c.cluster, ''), c.id)]), t.confidence
 ] AS triple, unit

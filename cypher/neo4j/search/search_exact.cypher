@@ -5,8 +5,10 @@ CALL () {
   UNWIND CASE WHEN 'queries' IN $kinds THEN $sources ELSE [] END AS source
   MATCH (q:Query {id: source})
   USING INDEX SEEK q:Query(id)
-  WHERE q.namespace = $namespace AND size(q.embedding) = size($vector) AND any(x IN q.embedding WHERE x <> 0.0)
-  WITH q, 2.0 * vector.similarity.cosine(q.embedding, $vector) - 1.0 AS cosine
+  WHERE q.namespace = $namespace
+  WITH q, q.embedding AS own
+  WHERE size(own) = size($vector) AND any(x IN own WHERE x <> 0.0)
+  WITH q, 2.0 * vector.similarity.cosine(own, $vector) - 1.0 AS cosine
   ORDER BY cosine DESC, q.id
   LIMIT $k
   RETURN collect([q.id, cosine, q.text]) AS queries
@@ -15,8 +17,10 @@ CALL () {
   UNWIND CASE WHEN 'evidence' IN $kinds THEN $sources ELSE [] END AS source
   MATCH (e:Evidence {namespace: $namespace, source_id: source})
   USING INDEX SEEK e:Evidence(namespace, source_id)
-  WHERE e.kept AND size(e.embedding) = size($vector) AND any(x IN e.embedding WHERE x <> 0.0)
-  WITH e, 2.0 * vector.similarity.cosine(e.embedding, $vector) - 1.0 AS cosine
+  WHERE e.kept
+  WITH e, e.embedding AS own
+  WHERE size(own) = size($vector) AND any(x IN own WHERE x <> 0.0)
+  WITH e, 2.0 * vector.similarity.cosine(own, $vector) - 1.0 AS cosine
   ORDER BY cosine DESC, e.id
   LIMIT $k
   RETURN collect([e.id, cosine, coalesce(nullIf(e.chunk_id, ''), e.source_id)]) AS evidence

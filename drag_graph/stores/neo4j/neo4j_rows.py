@@ -66,7 +66,7 @@ def _values(item: Value, names: Sequence[str]) -> list[Any]:
 
 
 def _context_terms(title: str, chunk: Chunk) -> str:
-    """Return what a chunk is found by next to the plain words of its text: its title and headings, and what is hidden in all."""
+    """Return what a chunk is found by besides the words of its text: its title, its headings, and hidden terms of all."""
     context = [title, *chunk.heading]
     return "\n".join(filter(None, [*context, hidden_terms("\n".join([*context, chunk.text]))]))
 

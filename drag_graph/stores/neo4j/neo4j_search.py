@@ -121,7 +121,7 @@ class Neo4jSearch:
         numbers = [vector.tolist() if vector.any() else [] for vector in vectors]
         values = {"ids": list(dict.fromkeys(ids)), "vectors": numbers, "facts": facts}
         found = self._access.in_reading(lambda work: work.run("search_units", namespace=self._access.namespace, **values))
-        return [_unit(row["head"], row["passages"]) for row in found]
+        return [_unit(**row) for row in found]
 
     def around(self, nodes: Sequence[str], limit: int) -> list[Fact]:
         values = {"nodes": list(dict.fromkeys(nodes)), "limit": max(limit, 0), "entities": ENTITIES, "triples": TRIPLES}
@@ -150,20 +150,20 @@ def _cosine(score: float) -> float:
     return max(-1.0, min(1.0, score))
 
 
-def _unit(head: Sequence[Any], found: Sequence[Sequence[Any]]) -> Unit:
+def _unit(head: Sequence[Any], passages: Sequence[Sequence[Any]], triples: Sequence[Sequence[Any]]) -> Unit:
     id_, source_id, is_document, title, date, position, start, page, heading, text = head
-    passages = tuple(
+    own = tuple(
         Passage(
-            *(evidence_id, words, place, begin, end, joined_terms(words)),
-            cosines=tuple(0.0 if cosine is None else _cosine(cosine) for cosine in cosines),
+            *values,
+            terms=joined_terms(values[1]),
+            cosines=tuple(0.0 if number is None else _cosine(number) for number in numbers),
         )
-        for evidence_id, words, place, begin, end, cosines, _ in sorted(found, key=lambda item: (item[2], item[0]))
+        for *values, numbers in sorted(passages, key=lambda item: (item[2], item[0]))
     )
-    terms = [title, *heading, text] if is_document else [title, *(passage.text for passage in passages)]
-    facts = sorted((_fact(triple, id_) for *_, triples in found for triple in triples), key=lambda fact: fact.id)
-    place_in_text = (position, start, page, tuple(heading), text)
-    joined = " ".join(filter(None, map(joined_terms, terms)))
-    return Unit(id_, source_id, is_document, title, date, *place_in_text, joined, passages, tuple(facts))
+    words = [title, *heading, text] if is_document else [title, *(passage.text for passage in own)]
+    terms = " ".join(filter(None, map(joined_terms, words)))
+    facts = tuple(sorted((_fact(triple, id_) for triple in triples), key=lambda fact: fact.id))
+    return Unit(id_, source_id, is_document, title, date, position, start, page, tuple(heading), text, terms, own, facts)
 
 
 def _fact(triple: Sequence[Any], unit_id: str) -> Fact:
