@@ -1,13 +1,13 @@
 """Does `ask` show what answers a question about documents? Next to plain pieces by BM25, by cosine and by both fused.
 
-    python bench/documents.py --data FOLDER --folder KEPT [--corpora lihua medical] [--half test] [--embedder minilm]
+    python bench/documents.py --data FOLDER --folder KEPT [--corpora lihua multihop medical] [--half test] [--link]
     python bench/documents.py --mixed [--embedder minilm]
 
 Each question is asked with several token budgets (a token is four characters). Plain pieces are lines joined to at most 400 or
 1,200 characters; the best come first, and the last one is cut, until the budget is used. Each cell is the percentage of gold
 documents among those shown, where the corpus names them, and of questions with every word of the answer shown, without the
 questions whose answer is yes or no. The last rows tell how far `ask` is from the best plain value of its column (95 %
-intervals, paired bootstrap). KEPT has the stores that were made.
+intervals, paired bootstrap). KEPT has the stores that were made; with `--link` these are linked.
 
 `--mixed` reads the twenty files of `bench/data/mixed`, asks their thirty questions with defaults, and lists those without a
 shown line that has all gold texts within 200 characters.
@@ -24,12 +24,11 @@ from pathlib import Path
 
 import bm25s
 import numpy as np
-from edges_corpora import CORPORA, Question, documents, drawn, made
+from edges_corpora import CORPORA, Question, documents, drawn
 
 from drag_graph import DragGraph
 from drag_graph.compose.model_factories import make_embedder
 from drag_graph.evaluation.intervals import paired_difference
-from drag_graph.identity import document_id
 from drag_graph.models.locality import unchecked
 from drag_graph.settings import load_settings
 
@@ -127,8 +126,8 @@ def _units(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
-def product_way(graph: DragGraph, library: Path, questions: Sequence[Question]) -> Way:
-    names = {document_id("default", path.resolve().as_uri()): path.stem for path in library.iterdir()}
+def product_way(graph: DragGraph, questions: Sequence[Question]) -> Way:
+    names = {item.source_id: item.title.removesuffix(".txt") for item in graph.show(limit=10_000)}
 
     def ask(place: int, budget: int) -> list[Piece]:
         answer = graph.ask(questions[place].text, keep=False, token_budget=budget)
@@ -137,13 +136,25 @@ def product_way(graph: DragGraph, library: Path, questions: Sequence[Question]) 
     return ask
 
 
+def made(folder: Path, corpus: str, texts: dict[str, str], embedder: str, *, link: bool) -> DragGraph:
+    """Return a graph that has read the documents, and linked them if `link` is set."""
+    library = folder / "library" / corpus
+    library.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (library / f"{name}.txt").write_text(text, encoding="utf-8")
+    store = folder / f"{embedder}{'-linked' if link else ''}" / f"{corpus}.lbug"
+    graph = DragGraph(str(store), embedder=embedder, privacy="off", student="nearest", workers=2)
+    graph.ingest(library)
+    if link:
+        graph.link()
+    return graph
+
+
 def measure(args: argparse.Namespace, corpus: str) -> None:
     texts, asked = documents(args.data, corpus), drawn(args.data, [corpus], args.questions, args.half)
-    settings = made(args.folder, corpus, texts, args.embedder)
-    library = args.folder / "library" / corpus
     results: dict[str, dict[int, list[Shown]]] = {}
-    with DragGraph(settings.store, embedder=args.embedder, privacy="off", student="nearest") as graph:
-        ways = {"ask": product_way(graph, library, asked), **dict(plain_ways(texts, asked, args.embedder))}
+    with made(args.folder, corpus, texts, args.embedder, link=args.link) as graph:
+        ways = {"ask": product_way(graph, asked), **dict(plain_ways(texts, asked, args.embedder))}
         for name, way in ways.items():
             results[name] = {
                 budget: [judged(question, way(place, budget)) for place, question in enumerate(asked)] for budget in BUDGETS
@@ -201,6 +212,7 @@ def main() -> None:
     parser.add_argument("--embedder", default="minilm")
     parser.add_argument("--half", choices=("dev", "test", "all"), default="test")
     parser.add_argument("--questions", type=int, default=1000, help="Of each corpus, at most.")
+    parser.add_argument("--link", action="store_true", help="Link the documents first.")
     parser.add_argument("--mixed", action="store_true", help="The mixed files of this repository instead.")
     args = parser.parse_args()
     if args.mixed:

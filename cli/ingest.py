@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drag_graph.ports.run_journal import UNREAD
+
 from . import options, progress, render
 from .output import STANDARD, exit_with, refuse, report_of
 
@@ -87,7 +89,8 @@ def _print(report: "IngestReport", *, as_json: bool) -> None:
         return
     _table(document["documents"], ("chunks", "evidence", "triples"))
     totals = document["totals"]
-    notes = [f"{item.name}: {note}" for item in report.documents for note in item.usage.notes]
+    notes = [f"{item.name}: {note}" for item in report.documents for note in item.usage.notes if not note.startswith(UNREAD)]
+    render.unread((item.usage.notes for item in report.documents), "documents")
     for note in notes[:SHOWN_NOTES]:
         typer.echo(note, err=True)
     if len(notes) > SHOWN_NOTES:

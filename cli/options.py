@@ -28,7 +28,7 @@ PANELS = {
     "Communities": ("summariser", "summariser_base_url", "community_resolution", "community_min_size"),
     "Student": (
         *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order"),
-        *("brief", "token_budget", "relevance"),
+        *("brief", "token_budget", "relevance", "reranker", "reranker_base_url"),
     ),
     "Site": ("cloud", "cloud_ca", "edge_name", "insecure", "release", "candidates", "agreement"),
     "Cloud": ("asked_summaries", "asked_edges", "asked_seconds"),

@@ -15,6 +15,7 @@ from rich.markup import escape as escape_markup
 from rich.table import Table
 from rich.text import Text
 
+from drag_graph.ports.run_journal import UNREAD
 from drag_graph.report.terminal_text import printable
 
 from . import output
@@ -31,6 +32,12 @@ LEAST_TEXT = 16
 """Least width of a column that wraps."""
 LONG_TEXT = 60
 """Width up to which a text in a pipe widens the column of all rows."""
+
+
+def unread(notes: Iterable[Sequence[str]], what: str) -> None:
+    """Print once how many documents or questions have passages that the rules did not read."""
+    if count := sum(any(note.startswith(UNREAD) for note in of_one) for of_one in notes):
+        typer.echo(f"{UNREAD}. In other languages: passages of {count} {what}. A model reads them: --extractor.", err=True)
 
 
 def escape(text: str) -> str:

@@ -31,6 +31,9 @@ def answer(given: "GivenAnswer", repeated_flags: str, *, as_json: bool, explain:
         place = f" [dim]({escape(documents[line.n]['name'])})[/dim]" if line.n in documents else ""
         site = f" [dim]({escape(line.site)})[/dim]" if line.site else ""
         out.print(f"  {line.n}. {escape(line.text)}{place}{site}", soft_wrap=True)
+    if nearest := result.nearest:
+        below = f"{nearest.score:.2f}, below the threshold of {nearest.threshold:.2f} (--relevance)"
+        out.print(f"  Nearest line, score {below}: {escape(nearest.text)}", soft_wrap=True)
     _print_site(result)
     for item in result.disguise.generalised() if result.disguise and result.is_reidentified else ():
         out.print(f"  {escape(item['replacement'])}: {escape(item['original'])} ({item['type']})", soft_wrap=True)
@@ -60,9 +63,6 @@ def _explanation(result: "AskResult") -> None:
     """Print how the lines were found, the options' probabilities, and what was left out."""
     out = console()
     out.print(f"found by: {result.how}; {result.context_tokens} tokens of lines, {result.answer.prompt_tokens} of prompt")
-    if nearest := result.nearest:
-        below = f"{nearest.score:.2f}, below the threshold of {nearest.threshold:.2f} (--relevance)"
-        out.print(f"  best score {below}: {escape(nearest.text)}", soft_wrap=True)
     if result.weighed:
         _weights(result)
     for option, probability in zip(result.answer.options, result.probabilities, strict=False):
@@ -72,16 +72,14 @@ def _explanation(result: "AskResult") -> None:
 
 
 def _weights(result: "AskResult") -> None:
-    """Print the weight of each searched line: fused times confidence, and the lists with rank and hops."""
+    """Print the weight of each searched line, and its rank in the lists that found it."""
     rows = []
     for line in result.answer.lines:
         if weighed := result.weighed.get(line.ref):
-            lists = ", ".join(f"{way.list} ({way.rank}, {way.hop})" for way in weighed.ways)
+            lists = ", ".join(f"{name} ({rank})" for name, rank in weighed.ranks)
             confidence = "" if weighed.confidence is None else f"{weighed.confidence:.2f}"
-            numbers = (f"{weighed.weight:.4f}", f"{weighed.fused:.4f}", confidence, weighed.hop)
-            rows.append((line.n, *numbers, lists, weighed.support or ""))
-    columns = ("line", "weight", "fused", "confidence", "hop", "lists (rank, hops)", "repeated")
-    table(columns, rows, wrapped="lists (rank, hops)")
+            rows.append((line.n, f"{weighed.weight:.4f}", confidence, lists, weighed.support or ""))
+    table(("line", "weight", "confidence", "found by (rank)", "repeated"), rows, wrapped="found by (rank)")
 
 
 def answers(given: "GivenAnswers", *, as_json: bool) -> None:

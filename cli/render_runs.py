@@ -10,7 +10,7 @@ from rich.text import Text
 
 from drag_graph.ports.run_journal import REBUILT
 
-from .render import SHORT, console, document, estimate, fields, shorten, table
+from .render import SHORT, console, document, estimate, fields, shorten, table, unread
 
 if TYPE_CHECKING:
     from drag_graph.app.distilling import RefreshEstimate
@@ -46,6 +46,7 @@ def run(report: "RunReport", *, as_json: bool) -> None:
             noted += bool(result.notes)
     for note, number in rebuilt.items():
         typer.echo(f"{number} stored already; {note}", err=True)
+    unread((result.notes for result in report.results()), "questions")
     counts = ", ".join(f"{totals[name]} {name}" for name in _COLOURS)
     counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""
     calls = f"{totals['calls'] - totals['cached_calls']} calls"

@@ -67,7 +67,7 @@ def timed(stage: str, source_id: str) -> Iterator[None]:
 @contextmanager
 def slow(sentence: str) -> Iterator[None]:
     """Print a notice on stderr if the block takes longer than a second and `configure` has been called."""
-    timer = threading.Timer(SLOW, _print_notice, [sentence])
+    timer = threading.Timer(SLOW, notice, [sentence, "waiting", " ..."])
     timer.daemon = True
     timer.start()
     try:
@@ -76,9 +76,10 @@ def slow(sentence: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _print_notice(sentence: str) -> None:
+def notice(sentence: str, name: str = "notice", ending: str = "") -> None:
+    """Print a sentence on stderr if `configure` has been called; in JSON logs it is an event of that name."""
     for handler in LOGGER.handlers:
         if isinstance(handler.formatter, _Json):
-            event("waiting", level=logging.WARNING, what=sentence)
+            event(name, level=logging.WARNING, what=sentence)
         elif isinstance(handler, logging.StreamHandler):
-            print(f"{sentence[:1].upper()}{sentence[1:]} ...", file=sys.stderr, flush=True)  # noqa: T201
+            print(f"{sentence[:1].upper()}{sentence[1:]}{ending}", file=sys.stderr, flush=True)  # noqa: T201

@@ -20,7 +20,7 @@ GraphKind = Literal["simple", "multigraph", "evidence_only"]
 Strategy = Literal["pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]
 Stage = Literal["evidence", "scores", "triples", "relations", "statements", "summary", "rewrite"]
-LineKind = Literal["evidence", "edge"]
+LineKind = Literal["evidence", "edge", "span"]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -192,7 +192,8 @@ class Entity(Value):
 class Triple(Value):
     """One edge of the multigraph, extracted from one piece of evidence by one or more calls (promise 4).
 
-    `opposes` has the predicate keys of the same ordered pair that contradict it, fixed when it is made (docs/adr/0019).
+    `opposes` is fixed when the triple is made (docs/adr/0019): the predicate keys of the same ordered pair that contradict it,
+    and the claims of the same subject with another number or date, each as its predicate key, a space and the object's name.
     """
 
     id: str
@@ -209,13 +210,18 @@ class Triple(Value):
     rank: Count = 0
     opposes: tuple[str, ...] = ()
 
+    @property
+    def claim(self) -> str:
+        """The name of its claim among those of the subject, as in `opposes`."""
+        return f"{self.predicate_key} {self.object}"
+
 
 class SimpleEdge(Value):
     """Compatible claims about one ordered pair (strategy `pair`), or one claim (strategy `predicate`).
 
     A claim is all kept triples with the same pair and predicate key. `predicates` and `statement` have one entry per claim.
     `confidence` is that of the best claim, `support` the number of triples, `rank` the order (0 is best), `contradicts` the ids
-    of contradicting edges of the same pair.
+    of contradicting edges of the same subject.
     """
 
     id: str
@@ -330,13 +336,16 @@ class Subgraph(Value):
 
 def edges_of_triples(triples: Sequence[Triple]) -> tuple[SimpleEdge, ...]:
     """Return each triple as an edge with the triple's id."""
-    pairs: dict[tuple[str, str], list[Triple]] = {}
+    rivals: dict[str, set[str]] = {}
+    same: dict[tuple[str, str], list[Triple]] = {}
     for triple in triples:
-        pairs.setdefault((triple.subject_id, triple.object_id), []).append(triple)
-
-    def contradicted(one: Triple) -> tuple[str, ...]:
-        parallel = pairs[one.subject_id, one.object_id]
-        return tuple(sorted(it.id for it in parallel if it.predicate_key in one.opposes or one.predicate_key in it.opposes))
+        for name in (f"{triple.object_id} {triple.predicate_key}", triple.claim):
+            same.setdefault((triple.subject_id, name), []).append(triple)
+    for one in triples:
+        names = [name for key in one.opposes for name in (f"{one.object_id} {key}", key)]
+        for other in (it for name in names for it in same.get((one.subject_id, name), ())):
+            rivals.setdefault(one.id, set()).add(other.id)
+            rivals.setdefault(other.id, set()).add(one.id)
 
     shared = {"id", "source_id", "subject_id", "subject", "object_id", "object", "confidence", "rank"}
     return tuple(
@@ -347,7 +356,7 @@ def edges_of_triples(triples: Sequence[Triple]) -> tuple[SimpleEdge, ...]:
             support=1,
             triple_ids=(triple.id,),
             evidence_ids=(triple.evidence_id,),
-            contradicts=contradicted(triple),
+            contradicts=tuple(sorted(rivals.get(triple.id, ()))),
         )
         for triple in triples
     )
@@ -359,7 +368,11 @@ def sentence_of(subject: str, predicate: str, object_: str) -> str:
 
 
 class Line(Value):
-    """A context line. `ref` is the id of its evidence or edge; `score` is its weight in retrieval."""
+    """A context line. `ref` is the id of its evidence or edge, or of the best evidence of a span.
+
+    A span is the text of a document from the first to the last of the passages `evidence_ids`, after `opening`: title,
+    headings and date. `score` is the weight in retrieval.
+    """
 
     n: Annotated[int, Field(ge=1)]
     kind: LineKind
@@ -367,6 +380,8 @@ class Line(Value):
     ref: Text
     source_id: str
     score: Finite = 0.0
+    opening: str = ""
+    evidence_ids: tuple[Text, ...] = ()
     site: str = ""
     """The site of a cloud that released the line, with its own ids; '' for a line of this store (docs/edges.md)."""
 

@@ -68,7 +68,9 @@ class Settings(BaseSettings):
     rewriter_base_url: BaseUrl = Field("", description="Address of the rewriter's OpenAI-compatible server on this machine.")
 
     # The embedder
-    embedder: Place = Field("auto", description="Embedding model: auto, lexical, minilm, a folder, or a LiteLLM name.")
+    embedder: Place = Field(
+        "auto", description="Embedding model: auto, lexical, minilm, sentence-transformers:NAME, a folder, or a LiteLLM name."
+    )
     embedder_base_url: BaseUrl = ""
     embedder_api_key: SecretStr = SecretStr("")
 
@@ -96,10 +98,7 @@ class Settings(BaseSettings):
 
     # Execution
     engine: Literal["local", "ray"] = Field("local", description="Where to distill: local (threads) or ray (a Ray cluster).")
-    ray_address: str = Field(
-        "",
-        description="Address of the cluster: auto or HOST:PORT. Defaults to RAY_ADDRESS, else a new cluster on this machine.",
-    )
+    ray_address: str = Field("", description="Cluster: auto or HOST:PORT. Defaults to RAY_ADDRESS, else a new local cluster.")
     ray_processes: PositiveInt | None = Field(
         None, description="Number of worker processes. Defaults to the cluster's processors, up to `workers`."
     )
@@ -158,6 +157,9 @@ class Settings(BaseSettings):
         None,
         description="Minimum similarity for a stored query to count as relevant. The default depends on the embedder.",
     )
+    reranker: Place = Field("", description="Model that reorders lines: a rerank model, transformers:NAME or gguf:FILE.")
+    reranker_base_url: BaseUrl = Field("", description="Address of the reranker's server, which has the path /rerank.")
+    reranker_api_key: SecretStr = SecretStr("")
 
     # A site of a cloud (docs/edges.md)
     candidates: PositiveInt = Field(
@@ -218,7 +220,7 @@ class Settings(BaseSettings):
         prefix = setting_prefix(role)
         name: str = (self.document_extractor if role == "extractor" else getattr(self, role)).strip()
         key: SecretStr = getattr(self, f"{prefix}_api_key", SecretStr(""))
-        timeout = {"student": self.student_timeout, "embedder": 60.0}.get(role, self.teacher_timeout)
+        timeout = {"student": self.student_timeout, "embedder": 60.0, "reranker": 60.0}.get(role, self.teacher_timeout)
         is_rules = role in {"summariser", "extractor"} and name in BY_RULES
         return ModelSpec(role, "" if is_rules else name, getattr(self, f"{prefix}_base_url"), key.get_secret_value(), timeout)
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from drag_graph.app.answer_audit import Audit
+from drag_graph.app.document_files import compare_with_files
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.compose.store_opening import recorded_requests
 from drag_graph.errors import StoreError
@@ -25,6 +26,7 @@ class Tracing(ResourceUser):
     def completed(self, document: dict[str, Any], *, local: bool = False) -> Audit:
         """Return an audit with the facts of the ledger and, unless `local`, of the other sites."""
         settings = self._resources.settings
+        compare_with_files(document["documents"])
         if settings.cloud and not local:
             from drag_graph.compose.site_setup import complete_audit
 

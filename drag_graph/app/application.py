@@ -20,6 +20,7 @@ from drag_graph.app.overview_group import OverviewGroup
 from drag_graph.app.privacy_group import PrivacyGroup
 from drag_graph.app.resources import Resources
 from drag_graph.app.runs_group import RunsGroup
+from drag_graph.app.searching import Searching
 from drag_graph.app.sites_group import SitesGroup
 from drag_graph.app.store_group import StoreGroup
 from drag_graph.app.tape_group import TapeGroup
@@ -27,7 +28,7 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.settings import Settings, changed_settings, load_settings
 
 
-class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
+class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Exchange):
     """A knowledge graph in a store, with the models that fill it and answer from it. Thread-safe.
 
     Arguments are settings by name. They win over `settings`, or without it over the environment (`DRAG_GRAPH_*`) and

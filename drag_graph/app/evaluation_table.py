@@ -20,7 +20,7 @@ from drag_graph.inputs import InputLine
 
 KEYS = {"title", "tasks", "modes", "settings", "vary"}
 SHARED = frozenset({"student", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order", "brief"}) | {
-    *("student_base_url", "token_budget", "relevance")
+    *("student_base_url", "token_budget", "relevance", "reranker", "reranker_base_url")
 }
 """Settings of the student: evaluations that differ in nothing else use the same distilled graphs."""
 _SUMS = ("queries", "stored", "calls", "tokens_in", "tokens_out", "price_usd", "price_usd_low", "price_usd_high")

@@ -37,7 +37,7 @@ FOLDERS = Path(".drag-graph/evaluations")
 _SETTINGS = (
     *("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),
     *("embedder", "plan", "number_of_evidence", "blind", "extractor", "line_format", "max_lines", "shared_lines"),
-    *("line_order", "brief", "token_budget", "relevance", "scoring", "quantisation"),
+    *("line_order", "brief", "token_budget", "relevance", "reranker", "scoring", "quantisation"),
     *("entity_similarity", "predicate_similarity"),
 )
 """Settings that determine the answers."""
@@ -163,7 +163,9 @@ class EvaluationWork:
     def _about(self, student: Student, items: Sequence[TaskItem]) -> dict[str, Any]:
         """Return what determines the outcome."""
         plan, settings = self._plan, self._settings
-        servers = {name: host_of(getattr(settings, name)) for name in ("student_base_url", "teacher_base_url")}
+        servers = {
+            name: host_of(getattr(settings, name)) for name in ("student_base_url", "teacher_base_url", "reranker_base_url")
+        }
         return {
             "task": Path(plan.task).stem,
             "split": plan.split,

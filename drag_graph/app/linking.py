@@ -129,7 +129,7 @@ class Linking(ResourceUser):
         """Return the communities whose summaries are nearest to a text."""
         with self._resources.changed(settings).reading(role="summariser") as session:
             wanted = session.gate.generalised(text) if session.gate else text
-            vector = session.embedder.embed([wanted])[0].tolist()
+            vector = session.embedder.embed_queries([wanted])[0].tolist()
             return CommunityMatches(tuple(session.store.communities.nearest(vector, limit)))
 
     def community_page(self, *, limit: int = 20) -> str:

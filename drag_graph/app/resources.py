@@ -15,9 +15,9 @@ from drag_graph.compose.session import Session
 from drag_graph.compose.store_opening import is_written_elsewhere, open_store
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.models.locality import unchecked
-from drag_graph.models.model_choice import make_embedder, make_student
+from drag_graph.models.model_choice import make_embedder, make_reranker, make_student
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.model_roles import Embedder, Student
+from drag_graph.ports.model_roles import Embedder, Reranker, Student
 from drag_graph.ports.setting_types import Role
 from drag_graph.settings import Settings, changed_settings
 
@@ -176,10 +176,11 @@ class Resources:
         with self.in_use():
             gate = self.gate(settings)  # first: without its detectors nothing is made and nothing is asked
             embedder = self.embedder(settings)
-            student = partial(self.student, settings)
+            student, reranker = partial(self.student, settings), partial(self.reranker, settings)
+            claimed = self._shared.claimed
             with (
                 self._shared.stores.lend(settings, read_only=read_only, create=create, lock_timeout=lock_timeout) as store,
-                Session(settings, store, embedder, gate, student=student, claimed=self._shared.claimed) as session,
+                Session(settings, store, embedder, gate, student=student, reranker=reranker, claimed=claimed) as session,
             ):
                 yield session
 
@@ -206,3 +207,9 @@ class Resources:
         gate, embedder = self.gate(settings), self.embedder(settings)
         key = ("student", id(gate), id(embedder), settings.model_for("student"), settings.quantisation, settings.scoring)
         return self._shared.once(key, lambda: make_student(settings, embedder, gate.outgoing if gate else unchecked))
+
+    def reranker(self, settings: Settings) -> Reranker | None:
+        """Return the reranker, behind the gate of the settings; None if none is set."""
+        gate = self.gate(settings)
+        key = ("reranker", id(gate), settings.model_for("reranker"))
+        return self._shared.once(key, lambda: make_reranker(settings, gate.outgoing if gate else unchecked))

@@ -110,9 +110,8 @@ class AskResult:
     def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document; `explain` adds scores, probabilities and dropped lines.
 
-        The `score` of a searched line is its weight; `fused`, `lists`, `hop`, `confidence` and `support` are its components
-        (docs/asking.md). `answer_id` is null if the answer was not stored; `not_kept` then gives the reason, unless there is
-        nothing to audit.
+        The `score` of a searched line is its weight; `lists` are those that found it (docs/asking.md). `answer_id` is null if
+        the answer was not stored; `not_kept` then gives the reason, unless there is nothing to audit.
         """
         answer = self.answer
         document = {
@@ -125,6 +124,7 @@ class AskResult:
             "prompt_tokens": answer.prompt_tokens,
             "latency_ms": answer.latency_ms,
             **({"reason": self.reason} if self.reason else {}),
+            **({"nearest": asdict(self.nearest)} if self.nearest else {}),
             **({"site": self.site} if self.site else {}),
             **({"generalised": self.disguise.generalised()} if self.disguise and self.is_reidentified else {}),
         }
@@ -136,8 +136,6 @@ class AskResult:
                 "dropped": [{"text": text, "reason": reason} for text, reason in self.dropped],
                 "context_tokens": self.context_tokens,
             }
-            if self.nearest:
-                document["nearest"] = asdict(self.nearest)
         return document
 
     def _lines(self, *, explain: bool) -> list[dict[str, Any]]:
@@ -158,9 +156,7 @@ class AskResult:
             return {"score": line.score}
         return {
             "score": line.score,
-            "fused": round(weighed.fused, 6),
-            "lists": [{"list": way.list, "rank": way.rank, "hop": way.hop} for way in weighed.ways],
-            "hop": weighed.hop,
+            "lists": [{"list": name, "rank": rank} for name, rank in weighed.ranks],
             "confidence": weighed.confidence,
             "support": weighed.support,
         }

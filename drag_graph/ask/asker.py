@@ -9,28 +9,28 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from drag_graph import log
-from drag_graph.ask.adjacent_passages import adjacent_lines
 from drag_graph.ask.answers import is_correct, make_answer, no_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.audit_snapshot import NO_FILTER, snapshot
-from drag_graph.ask.context_lines import Candidate, block, fits_alone, select_lines, selections
+from drag_graph.ask.context_lines import Candidate, Selection, block, select_lines, selections
 from drag_graph.ask.find_lines import Finder, Found
+from drag_graph.ask.reranking import private_refs, reranked
+from drag_graph.ask.spans import fill
 from drag_graph.ask.student_prompt import Assembly, assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.graph.paging import pages
 from drag_graph.identity import sha256_of
 from drag_graph.inputs import InputLine
 from drag_graph.manage.short_ids import stored_subgraph
-from drag_graph.model import LABELS, Document, Line, Query, Subgraph
+from drag_graph.model import LABELS, Line, Query, Subgraph
+from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.model_roles import Embedder, Prompt, Student, StudentReply
+from drag_graph.ports.model_roles import Embedder, Prompt, Reranker, Student, StudentReply
 from drag_graph.ports.question_gate import WITHHELD, Disguise, Gate
 from drag_graph.settings import Settings
 
 GONE = "one of its sources was erased or replaced while the student answered"
 UNKEPT = "keeping answers was switched off"
-SEARCHED = ("search", "nearest")
-"""Values of `Found.how` for lines that a search of the whole graph found."""
 BATCH = 64
 """Questions looked up, and answers stored, in one round trip."""
 
@@ -48,7 +48,7 @@ class Asker:
     """Answers questions from one store with one student. Each thread needs one of its own.
 
     Answers are stored unless there is a reason why they are `unkept`. Questions pass the privacy `gate`, if there is one; a
-    student `on_this_machine` is then asked the original.
+    student `on_this_machine` is then asked the original. A `reranker` reorders what a search finds, which `only` restricts.
     """
 
     def __init__(
@@ -61,12 +61,17 @@ class Asker:
         unkept: str = "",
         gate: Gate | None = None,
         on_this_machine: bool = True,
+        reranker: Reranker | None = None,
+        reranks_here: bool = True,
+        only: Restriction = EVERYTHING,
     ) -> None:
         self._settings = settings
         self._store = store
         self._unkept = unkept
         self._student = student
-        self._finder = Finder(settings, store, embedder)
+        self._finder = Finder(settings, store, embedder, only)
+        self._reranker = reranker
+        self._reranks_here = reranks_here
         self._gate = gate
         self._on_this_machine = on_this_machine
 
@@ -82,6 +87,16 @@ class Asker:
         """Ask a question. Raises ReplyError if the student fails on it, Withheld if the privacy gate stops it."""
         question = self._admitted(query)
         return self._keep([self._answer(question, self._finder.find(question.asked))])[0]
+
+    def search(self, query: Query, limit: int) -> tuple[Found, Selection]:
+        """Return what is stored for a question, relevant or not, and the lines of the best `limit` sources within the budget.
+
+        Raises Withheld if the privacy gate stops the question.
+        """
+        found = self._finder.everything(self._admitted(query).asked)
+        found = replace(found, sources=found.sources[:limit])
+        shown = {source.id for source in found.sources}
+        return found, self._select([item for item in found.candidates if item.source_id in shown], fill)
 
     def several(self, query: Query, number: int) -> list[AskResult]:
         """Answer a question `number` times: with all its lines, then with a different part of them left out each time.
@@ -219,12 +234,7 @@ class Asker:
         known = disguise if self._on_this_machine else None
         mode = self._settings.mode if found.how != "nothing" else "none"
         found, private = self._visible(query, found)
-        chosen = select_lines(
-            found.candidates,
-            count_tokens=self._student.count_tokens,
-            token_budget=self._settings.token_budget,
-            max_lines=self._settings.max_lines,
-        )
+        chosen = self._select(found.candidates, fill if found.how == "search" else select_lines)
         assembly = self._assembled(query, known, found, chosen.lines)
         student_reply = self._student.answer(assembly.prompt)
         privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
@@ -268,6 +278,15 @@ class Asker:
             disguise=disguise,
         )
 
+    def _select(self, candidates: Sequence[Candidate], select: Callable[..., Selection]) -> Selection:
+        """Return the lines that fit into the token budget, chosen by `select_lines` or `fill`."""
+        return select(
+            candidates,
+            count_tokens=self._student.count_tokens,
+            token_budget=self._settings.token_budget,
+            max_lines=self._settings.max_lines,
+        )
+
     def _assembled(self, query: Query, known: Disguise | None, found: Found, lines: tuple[Line, ...]) -> Assembly:
         """Return the prompt, with the original texts if the student may know them."""
         documents = {graph.source_id for graph in found.subgraphs if graph.document}
@@ -289,47 +308,23 @@ class Asker:
         return any(source.evidence for source in self._store.concepts.waiting(1).sources)
 
     def _visible(self, query: Query, found: Found) -> tuple[Found, list[tuple[str, str]]]:
-        """Return the part of `found` that the student may see, and (text, reason) of the other lines.
-
-        The lines of an open question are extended by adjacent passages. Those of a question with options are not, because each
-        of them must concern an option.
-        """
-        candidates, private = self._public(found.candidates, found.subgraphs)
-        if query.options or found.how not in SEARCHED:
-            return replace(found, candidates=candidates), private
-        budget, there = self._settings.token_budget, {item.ref for item in candidates}
-        fitting = [item for item in candidates if fits_alone(item, self._student.count_tokens, budget)]
-        lines = adjacent_lines([found.weighed[item.ref] for item in fitting], found.subgraphs, there)
-        adjacent = Found.of_weighed(found.how, found.subgraphs, lines, ())
-        added, more = self._public(adjacent.candidates, found.subgraphs)
-        added_texts = {item.text for item in added}
-        return replace(
-            found,
-            candidates=(*candidates, *added),
-            weighed={**found.weighed, **adjacent.weighed},
-            dropped=tuple(item for item in found.dropped if item[0] not in added_texts),
-        ), [*private, *more]
-
-    def _public(
-        self, candidates: Sequence[Candidate], subgraphs: Sequence[Subgraph]
-    ) -> tuple[tuple[Candidate, ...], list[tuple[str, str]]]:
-        """Return the lines that the student may see, and (text, reason) of the others.
+        """Return the part of `found` that the student may see, reranked if there is a reranker, and (text, reason) of the rest.
 
         A remote student sees no document line in which the gate finds a private detail, and no line of a question that was
-        stored before the gate would have generalised it.
+        stored before the gate would have generalised it. Neither does a remote reranker, but the student may.
         """
-        if self._gate is None or self._on_this_machine:
-            return tuple(candidates), []
-        shown = {item.source_id for item in candidates}
-        sources = [graph.source for graph in subgraphs if graph.source_id in shown]
-        documents = {source.id for source in sources if isinstance(source, Document)}
-        unfiltered = {source.id for source in sources if isinstance(source, Query) and self._gate.is_unfiltered(source)}
-        own = [item for item in candidates if item.source_id in documents]
-        findings = self._gate.found_in([item.text for item in own], from_user=True)
-        private = {item.ref for item, seen in zip(own, findings, strict=True) if seen}
-        private |= {item.ref for item in candidates if item.source_id in unfiltered}
-        left = tuple(item for item in candidates if item.ref not in private)
-        return left, [(item.text, "private") for item in candidates if item.ref in private]
+        must_hide = self._gate is not None and not (self._on_this_machine and self._reranks_here)
+        private = private_refs(found.candidates, found.subgraphs, self._gate) if self._gate and must_hide else set[str]()
+        hidden = set[str]() if self._on_this_machine else private
+        shown = [item for item in found.candidates if item.ref not in hidden]
+        if self._reranker is not None and found.how == "search":
+            withheld = set() if self._reranks_here else {place for place, item in enumerate(shown) if item.ref in private}
+            texts = [item.plain for item in shown]
+            order = reranked(query.text, shown, texts, self._reranker, withheld=withheld)
+            scores = [item.score for item in shown]
+            shown = [replace(item, score=score) for item, score in zip(order, scores, strict=True)]
+        lost = [(item.text, "private") for item in found.candidates if item.ref in hidden]
+        return replace(found, candidates=tuple(shown)), lost
 
     def _keep(self, results: list[AskResult]) -> list[AskResult]:
         """Store the answers that have something to audit, in one transaction."""

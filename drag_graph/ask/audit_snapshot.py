@@ -34,6 +34,7 @@ def snapshot(
         "line_order": line_order,
         "lines": [_line(line, by_query) for line in lines],
         "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
+        "documents": [_document(subgraph) for subgraph in subgraphs if subgraph.document],
         "privacy": dict(privacy),
     }
 
@@ -44,6 +45,8 @@ def _line(line: Line, subgraphs: Mapping[str, Subgraph]) -> dict[str, Any]:
         provenance = _Provenance(subgraphs[line.source_id])
         if line.kind == "evidence":
             return {**head, "edge": None, "triples": [], **provenance.evidence(line.ref)}
+        if line.kind == "span":
+            return {**head, "edge": None, "triples": [], **provenance.span(line)}
         edge = {item.id: item for item in provenance.subgraph.usable_edges}[line.ref]
         return {**head, "edge": edge.model_dump(mode="json", exclude={"source_id"}), "triples": provenance.triples(edge)}
 
@@ -102,10 +105,31 @@ class _Provenance:
         evidence, document = self._evidence[id_], self.subgraph.document
         facts = evidence.model_dump(mode="json", include={"id", "text", "framing", "rank", "cosine", "llm_score", "score"})
         if document is not None and evidence.chunk_id:
-            facts["document"] = {"id": document.id, "name": document.name, "start": evidence.start, "end": evidence.end}
             chunk = self._chunks.get(evidence.chunk_id)
+            facts["document"] = {
+                "id": document.id,
+                "name": document.name,
+                "start": evidence.start,
+                "end": evidence.end,
+                **({"page": chunk.page} if chunk and chunk.page else {}),
+                **({"heading": list(chunk.heading)} if chunk and chunk.heading else {}),
+                **({"date": document.date} if document.date else {}),
+            }
             facts["chunk"] = chunk and chunk.model_dump(mode="json", include={"id", "position", "start", "end"})
         return {"evidence": facts, "calls": [_call(self._calls[id_]) for id_ in evidence.call_ids]}
+
+    def span(self, line: Line) -> dict[str, Any]:
+        """Return the best evidence of a span, with the place of the whole span, and all its passages."""
+        best = self.evidence(line.ref)
+        passages = [_excerpt(self.evidence(id_)["evidence"]) for id_ in line.evidence_ids]
+        place = {"start": passages[0]["start"], "end": max(passage["end"] for passage in passages)}
+        best["evidence"]["document"] = {**best["evidence"]["document"], **place}
+        return {**best, "passages": passages}
+
+
+def _excerpt(facts: dict[str, Any]) -> dict[str, Any]:
+    place = facts["document"]
+    return {"id": facts["id"], "text": facts["text"], "start": place["start"], "end": place["end"]}
 
 
 def document_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -116,6 +140,12 @@ def document_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
     evidence = line["evidence"] if "evidence" in line else line["triples"][0]["evidence"]
     found: dict[str, Any] | None = evidence.get("document")
     return found
+
+
+def _document(subgraph: Subgraph) -> dict[str, Any]:
+    """Return the version of a document: which file was read, its hash, and when it was modified and read."""
+    facts = subgraph.source.model_dump(mode="json", include={"id", "name", "uri", "sha256", "modified_at"})
+    return {**facts, "read_at": subgraph.created_at}
 
 
 def _call(call: TeacherCall) -> dict[str, Any]:

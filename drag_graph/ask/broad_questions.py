@@ -6,7 +6,7 @@ A question about what many things have in common is not similar to any single pa
 from collections.abc import Sequence
 
 from drag_graph.ask.context_lines import LineFormat, candidate_lines
-from drag_graph.ask.line_weights import Way, Weighed
+from drag_graph.ask.line_weights import Weighed
 from drag_graph.graph.edge_strength import strongest
 from drag_graph.model import Mode, Subgraph
 from drag_graph.ports.graph_store import GraphStore
@@ -41,7 +41,12 @@ def broad_lines(
                 for evidence in simple.evidence_ids:
                     ranks.setdefault(evidence, ranks[simple.id])
     return [
-        Weighed(candidate, (Way("community", ranks[candidate.ref]),), confidences.get(candidate.ref))
+        Weighed(
+            candidate,
+            confidences.get(candidate.ref, 1.0) / ranks[candidate.ref],
+            (("community", ranks[candidate.ref]),),
+            confidences.get(candidate.ref),
+        )
         for candidate in candidate_lines(graphs, mode, line_format)
         if candidate.ref in ranks
     ], list(graphs)

@@ -6,7 +6,6 @@ applies the token budget. Every line keeps the id of its evidence or edge (promi
 Line ends inside a text become spaces, so that a text can neither begin a section of the prompt nor pass for another line.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Literal
 from drag_graph.graph.aggregate import joined_statement
 from drag_graph.graph.edge_text import DISPUTED, adjacency, arrow, one_line
 from drag_graph.graph.inflection import noun, verb
+from drag_graph.graph.search_terms import words
 from drag_graph.identity import canonical_text
 from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
 
@@ -22,7 +22,6 @@ LineFormat = Literal["arrow", "sentence", "json"]
 DropReason = Literal["duplicate", "too long", "line limit", "token budget", "context window"]
 CountTokens = Callable[[str], int]
 
-_WORD = re.compile(r"[^\W_]+")
 _LINKING_WORDS = frozenset(
     """
     a an and are as at be been by for from has have in into is it its of on or than that the their this to was were which with
@@ -31,8 +30,25 @@ _LINKING_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a passage stands: its document's title and date, and its chunk, which begins at `chunk_start`."""
+
+    title: str
+    date: str
+    heading: tuple[str, ...]
+    chunk_id: str
+    chunk_start: int
+    chunk_text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
-    """A possible context line. `plain` is its text without decoration; `score` orders it, `rank` breaks ties (0 is best)."""
+    """A possible context line. `plain` is its text without decoration; `score` orders it, `rank` breaks ties (0 is best).
+
+    A passage that a search found in a document has a `place`.
+    """
 
     kind: LineKind
     ref: str
@@ -41,6 +57,7 @@ class Candidate:
     plain: str
     rank: int
     score: float | None = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +121,7 @@ def select_lines(
     dropped: list[DroppedLine] = []
     texts: set[tuple[LineKind, str]] = set()
     numbers: Counter[LineKind] = Counter()
-    for item in sorted(candidates, key=_order):
+    for item in sorted(candidates, key=order_of):
         text = (item.kind, canonical_text(item.text).rstrip(".!"))
         if text in texts:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
@@ -130,7 +147,7 @@ def fitted(
     """
     fitting, dropped = list(lines), []
     while fitting and count_tokens(fitting) > room:
-        victim = next((line for line in reversed(fitting) if line.kind == "evidence"), fitting[-1])
+        victim = next((line for line in reversed(fitting) if line.kind != "edge"), fitting[-1])
         dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, reason))
         fitting.remove(victim)
         fitting = [line.model_copy(update={"n": n}) for n, line in enumerate(fitting, start=1)]
@@ -159,7 +176,7 @@ def block(lines: Iterable[Line]) -> str:
 
 def content_words(text: str) -> frozenset[str]:
     """Return the content words of a text without endings; linking words (of, the, is ...) are left out."""
-    return frozenset(verb(noun(word)) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)
+    return frozenset(verb(noun(word)) for word in words(text) if word not in _LINKING_WORDS)
 
 
 def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
@@ -177,5 +194,6 @@ def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
     return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
 
 
-def _order(item: Candidate) -> tuple[bool, float, int, str, str]:
+def order_of(item: Candidate) -> tuple[bool, float, int, str, str]:
+    """Return what lines are sorted by: score, rank, text. Those without a score come last."""
     return (item.score is None, -(item.score or 0.0), item.rank, item.text, item.ref)

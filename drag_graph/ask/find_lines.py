@@ -11,21 +11,37 @@ from typing import Literal
 from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.ask_result import NearestLine
 from drag_graph.ask.broad_questions import ENOUGH, broad_lines
-from drag_graph.ask.context_lines import Candidate, candidate_lines
-from drag_graph.ask.line_weights import Weighed, by_weight, with_list, without_repetitions
+from drag_graph.ask.context_lines import Candidate, Place, candidate_lines
+from drag_graph.ask.line_weights import ListName, Weighed, by_weight, without_repetitions
+from drag_graph.ask.searching import Findings, Search, Searcher
+from drag_graph.ask.unit_values import Valued
 from drag_graph.model import LineKind, Query, Subgraph
-from drag_graph.ports.graph_search import Candidates
+from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings
 
-How = Literal["by id", "same question", "same words", "nearest", "search", "no context", "nothing"]
+How = Literal["by id", "same question", "same words", "search", "no context", "nothing"]
 
-COMPARED = 128
-"""Number of lines, heaviest first, whose own similarity to the question is computed."""
+COMPARED = 64
+"""Number of passages, best first, whose closeness to the question is compared with the threshold."""
+CHARACTERS_A_TOKEN = 6
+"""More than a token has on average: enough lines are found for the student's budget."""
 KINDS: tuple[LineKind, ...] = ("evidence", "edge")
-SHOWN = 16
-"""Maximum number of evidence lines, and of edges, before the token budget applies. About the size of one subgraph."""
+EDGES = 32
+"""Maximum number of edges that a search returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHit:
+    """A source that a search found, with the weight of its best passage, and the rank of that passage in each list."""
+
+    id: str
+    title: str
+    date: str
+    is_document: bool
+    score: float
+    ranks: tuple[tuple[ListName, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,8 @@ class Found:
     dropped: tuple[tuple[str, str], ...] = ()
     nearest: NearestLine | None = None
     """The best match if nothing is relevant."""
+    sources: tuple[SourceHit, ...] = ()
+    """The sources that a search found, best first."""
 
     @classmethod
     def of_weighed(
@@ -66,12 +84,12 @@ class Found:
 
 
 class Finder:
-    """Finds lines in one store."""
+    """Finds lines in one store. `only` restricts which sources are searched."""
 
-    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder) -> None:
+    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder, only: Restriction = EVERYTHING) -> None:
         self._settings = settings
         self._store = store
-        self._embedder = embedder
+        self._searcher = Searcher(store, embedder, only)
         self._least = retrieve.thresholds(embedder.name, settings.relevance)
 
     def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> Found:
@@ -82,14 +100,15 @@ class Finder:
     def of_own(self, query: Query, subgraphs: Sequence[Subgraph], how: How) -> Found:
         """Return the lines of the question's own subgraphs; with `shared_lines`, followed by the best of other sources."""
         own = self.of_subgraphs(subgraphs, how)
-        if not self._settings.shared_lines or self._settings.mode == "none":
+        most = self._settings.shared_lines
+        if not most or self._settings.mode == "none":
             return own
-        sources = {graph.source_id for graph in subgraphs}
-        near = self._near(query, self._vector(query))
-        return own.beside(self._searched(query, near, self._settings.shared_lines, without=sources))
+        others = self._searched(self._searcher.near(query), {graph.source_id for graph in subgraphs})
+        limited = [item for kind in KINDS for item in [one for one in others.candidates if one.kind == kind][:most]]
+        return own.beside(replace(others, candidates=tuple(limited)))
 
     def find(self, query: Query) -> Found:
-        """Return the lines for a question. On Neo4j this usually takes two statements."""
+        """Return the lines for a question."""
         if self._settings.mode == "none":
             return self._of_stored(query, [query.id], "same question") or Found("no context")
         return self.search(query)
@@ -98,29 +117,20 @@ class Finder:
         """Return the lines for a question from the whole graph, ignoring the sources `without`."""
         if self._settings.mode == "none":
             return Found("no context")
-        vector = self._vector(query)
-        near = self._near(query, vector, without)
-        if near.own and (own := self._of_stored(query, [query.id], "same question")):
+        search = self._searcher.near(query)
+        is_own = search.near.own and query.id not in without
+        if is_own and (own := self._of_stored(query, [query.id], "same question")):
             return own
-        same = retrieve.same_question(near.queries, query.text)
+        same = [id_ for id_ in retrieve.same_question(search.near.queries, query.text) if id_ not in without]
         if same and (found := self._of_stored(query, same, "same words")):
             return found
-        found = self._searched(query, near, SHOWN, without)
+        found = self._searched(search, without)
+        vector = search.vectors[0].tolist()
         return found if len(found.candidates) >= ENOUGH else self._with_broad(found, vector, without)
 
-    def _vector(self, query: Query) -> Sequence[float]:
-        return [float(value) for value in self._embedder.embed([query.text])[0]]
-
-    def _near(self, query: Query, vector: Sequence[float], without: Collection[str] = ()) -> Candidates:
-        keys = retrieve.question_keys(query.text)
-        near = self._store.search.candidates(vector, keys, retrieve.NEAREST, source_id=query.id)
-        evidence = [hit for hit in near.evidence if hit.source_id not in without]
-        return replace(
-            near,
-            own=near.own and query.id not in without,
-            queries=tuple(hit for hit in near.queries if hit.id not in without),
-            evidence=retrieve.closest_evidence(query.text, evidence),
-        )
+    def everything(self, query: Query) -> Found:
+        """Return what is stored for a question, best first, whether it is relevant or not."""
+        return self._searched(self._searcher.near(query), (), even_irrelevant=True)
 
     def _with_broad(self, found: Found, vector: Sequence[float], without: Collection[str] = ()) -> Found:
         """Add edges of the communities whose summaries are similar to the question."""
@@ -142,51 +152,110 @@ class Finder:
         subgraphs = self._store.read(source_ids)
         return self.of_own(query, subgraphs, how) if subgraphs else None
 
-    def _searched(self, query: Query, near: Candidates, most: int, without: Collection[str]) -> Found:
-        """Return the best lines of the whole graph, at most `most` of each kind."""
-        seeds = retrieve.seeds_of(near, self._least.query, self._least.line, self._least.name)
-        return self._expanded(query, seeds, most, without) if seeds.seeds else Found("nothing", nearest=self._nearest(near))
-
-    def _nearest(self, near: Candidates) -> NearestLine | None:
-        """Return the stored query or evidence that misses its threshold by least."""
-        best = [NearestLine(hit.text, hit.score, self._least.query) for hit in near.queries[:1]]
-        best += [NearestLine(hit.text, hit.score, self._least.line) for hit in near.evidence[:1]]
-        return min(best, key=lambda line: line.threshold - line.score, default=None)
-
-    def _expanded(self, query: Query, seeds: retrieve.Seeds, most: int, without: Collection[str]) -> Found:
-        expansion = self._store.search.expand(seeds.seeds, retrieve.HOPS)
-        lines = retrieve.weighed_lines(expansion, seeds, self._settings.mode, self._settings.line_format)
-        every = by_weight(line for line in lines if line.candidate.source_id not in without)
-        compared, uncompared = every[:COMPARED], [line.candidate for line in every[COMPARED:]]
-        scores, answers = self._scores(query, [line.candidate for line in compared])
-        relevant, others = retrieve.relevant_lines(
-            compared, scores, self._least.line, answers=answers, answer_threshold=self._least.answer
-        )
+    def _searched(self, search: Search, without: Collection[str], *, even_irrelevant: bool = False) -> Found:
+        """Return the best lines of the whole graph."""
+        similar = [hit for hit in search.near.queries if hit.id not in without][: retrieve.NEIGHBOURS]
+        similar_ids = [hit.id for hit in similar if hit.score >= self._least.query]
+        findings = self._searcher.findings(search, similar_ids, without)
+        relevant, others, nearest = self._relevant(search, findings, similar_ids)
+        if similar[:1]:
+            nearest.append(NearestLine(similar[0].text, similar[0].score, self._least.query))
+        if even_irrelevant:
+            relevant, others = list(findings.passages), []
         if not relevant:
-            closest = max(others, key=lambda item: scores.get(item.ref, 0.0), default=None)
-            score = scores[closest.ref] if closest else 0.0
-            return Found("nothing", nearest=NearestLine(closest.plain, score, self._least.line) if closest else None)
-        ranking = retrieve.by_score((line.candidate for line in relevant), scores)
-        edges = {edge.id: edge for graph in expansion.subgraphs for edge in graph.usable_edges}
-        distinct, repeated = without_repetitions(with_list(relevant, "line", ranking), edges)
-        best = [line for kind in KINDS for line in [one for one in distinct if one.candidate.kind == kind][:most]]
-        refs = {line.candidate.ref for line in best}
-        dropped = [(item.text, "not relevant") for item in others]
+            return Found("nothing", nearest=min(nearest, key=lambda line: line.threshold - line.score, default=None))
+        wanted = self._fitting(relevant)
+        weights = {item.passage.id: item.value for item in relevant}
+        pairs = _pairs(findings, weights) if self._settings.mode in {"graph", "combined"} else {}
+        subgraphs = self._store.search.subgraphs([item.passage.id for item in wanted], list(pairs))
+        lines = self._weighed(search, findings, subgraphs, wanted, pairs)
+        edges = {edge.id: edge for graph in subgraphs for edge in graph.usable_edges}
+        distinct, repeated = without_repetitions(lines, edges)
+        refs = {line.candidate.ref for line in lines}
+        dropped = [(item.passage.text, "not relevant") for item in others]
         dropped += [(item.text, "duplicate") for item in repeated]
-        dropped += [(line.candidate.text, "less relevant") for line in distinct if line.candidate.ref not in refs]
-        dropped += [(item.text, "less relevant") for item in uncompared]
-        return Found.of_weighed("nearest" if seeds.only_queries else "search", expansion.subgraphs, best, dropped)
+        dropped += [(item.passage.text, "less relevant") for item in relevant if item.passage.id not in refs]
+        return replace(Found.of_weighed("search", subgraphs, distinct, dropped), sources=_sources(relevant, findings, search))
 
-    def _scores(self, query: Query, candidates: Sequence[Candidate]) -> tuple[dict[str, float], dict[str, float] | None]:
-        """Return each line's closeness to the question, and its largest cosine with the question plus an option."""
-        answers = [f"{query.text} {option}" for option in query.options]
-        texts = [item.plain for item in candidates]
-        vectors = self._embedder.embed([query.text, *answers, *texts])
-        lines = vectors[1 + len(answers) :]
+    def _relevant(
+        self, search: Search, findings: Findings, similar: Collection[str]
+    ) -> tuple[list[Valued], list[Valued], list[NearestLine]]:
+        """Return the relevant passages, the others, and the passage that is closest to the question.
 
-        def by_ref(values: Iterable[float]) -> dict[str, float]:
-            return {item.ref: round(float(value), 6) for item, value in zip(candidates, values, strict=True)}
+        Evidence of a query is relevant if the query is similar to the question, or it is close to the question itself. If one
+        passage of a document is close, all passages of documents are relevant, and the token budget decides. If the question
+        has options, the largest cosine with one of them must reach a threshold as well.
+        """
+        compared = findings.passages[:COMPARED]
+        texts = [item.passage.text for item in compared]
+        close = retrieve.closeness(search.query.text, texts, (item.passage.cosines[0] for item in compared))
+        scores = {item.passage.id: score for item, score in zip(compared, close, strict=True)}
+        has_close_document = any(scores[item.passage.id] >= self._least.line for item in compared if item.unit.is_document)
+        relevant, others = list[Valued](), list[Valued]()
+        for item in findings.passages:
+            is_close = has_close_document if item.unit.is_document else scores.get(item.passage.id, 0.0) >= self._least.line
+            decides = not search.query.options or max(item.passage.cosines[1:]) >= self._least.answer
+            (relevant if decides and (is_close or item.unit.id in similar) else others).append(item)
+        best = max(scores, key=lambda id_: scores[id_], default="")
+        nearest = [
+            NearestLine(item.passage.text, scores[best], self._least.line) for item in compared if item.passage.id == best
+        ]
+        return relevant, others, nearest
 
-        largest = (lines @ vectors[1 : 1 + len(answers)].T).max(axis=1) if answers else None
-        close = retrieve.closeness(query.text, texts, (float(value) for value in lines @ vectors[0]))
-        return by_ref(close), None if largest is None else by_ref(largest)
+    def _fitting(self, relevant: Sequence[Valued]) -> list[Valued]:
+        """Return the first passages that may fit into the token budget."""
+        room, wanted = CHARACTERS_A_TOKEN * self._settings.token_budget, list[Valued]()
+        for item in relevant:
+            if room <= 0:
+                break
+            room -= len(item.passage.text)
+            wanted.append(item)
+        return wanted
+
+    def _weighed(
+        self,
+        search: Search,
+        findings: Findings,
+        subgraphs: Sequence[Subgraph],
+        wanted: Sequence[Valued],
+        pairs: Mapping[tuple[str, str], float],
+    ) -> list[Weighed]:
+        """Return the lines that the mode allows, with their weights."""
+        valued = {item.passage.id: item for item in wanted}
+        ranks = findings.ranks(search.near)
+        edges = {edge.id: edge for graph in subgraphs for edge in graph.usable_edges}
+        lines = list[Weighed]()
+        for candidate in candidate_lines(subgraphs, self._settings.mode, self._settings.line_format):
+            edge = edges.get(candidate.ref)
+            if edge is not None:
+                weight = pairs.get((edge.subject_id, edge.object_id), 0.0) * edge.confidence
+                behind = [ranks[id_] for id_ in edge.evidence_ids if id_ in ranks]
+                lines.append(Weighed(candidate, weight, behind[0] if behind else (), edge.confidence))
+            elif candidate.ref in valued:
+                item = valued[candidate.ref]
+                line = replace(candidate, place=_place(item)) if item.unit.is_document else candidate
+                lines.append(Weighed(line, item.value, ranks[candidate.ref]))
+        return by_weight(lines)
+
+
+def _pairs(findings: Findings, weights: Mapping[str, float]) -> dict[tuple[str, str], float]:
+    """Return the pairs of entities of the best facts of relevant passages, with the score of the best fact of each."""
+    pairs: dict[tuple[str, str], float] = {}
+    for fact, score in findings.facts:
+        if fact.evidence_id in weights and len(pairs) < EDGES:
+            pairs.setdefault((fact.subject_id, fact.object_id), score)
+    return pairs
+
+
+def _sources(passages: Sequence[Valued], findings: Findings, search: Search) -> tuple[SourceHit, ...]:
+    ranks, hits = findings.ranks(search.near), dict[str, SourceHit]()
+    for item in passages:
+        unit = item.unit
+        facts = (unit.source_id, unit.title, unit.date, unit.is_document, round(item.value, 6), ranks[item.passage.id])
+        hits.setdefault(unit.source_id, SourceHit(*facts))
+    return tuple(hits.values())
+
+
+def _place(item: Valued) -> Place:
+    unit, passage = item.unit, item.passage
+    return Place(unit.title, unit.date, unit.heading, unit.id, unit.start, unit.text, passage.start, passage.end)

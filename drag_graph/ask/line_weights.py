@@ -1,12 +1,6 @@
-"""From several rankings to one weight a line (docs/adr/0017).
+"""Weighed context lines, and which of them repeat others."""
 
-Reciprocal rank fusion after Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
-learning methods", SIGIR 2009: an item at rank r of a list receives 1 / (k + r), with k = 60, and the sums over all lists decide
-the order. Scores of different lists are never compared. A line has the rank of the best seed that leads to it, and each hop on
-the way halves its share.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,76 +9,22 @@ from drag_graph.graph.name_forms import entity_key, predicate_key
 from drag_graph.identity import canonical_text
 from drag_graph.model import SimpleEdge
 
-K = 60
-"""The constant of the paper; it says there that the choice hardly matters."""
-DECAY = 0.5
-"""Fraction of a seed's share that remains after each hop."""
-
-ListName = Literal["query", "evidence", "concept", "similar concept", "line", "community", "adjacent"]
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A path from a list to a line: the rank of the seed in the list (1 is best), and the hops from the seed to the line."""
-
-    list: ListName
-    rank: int
-    hop: int = 0
+ListName = Literal["query", "vector", "words", "graph", "community"]
+"""What finds a line: a similar question, its vector, its words, the walk over the graph, or the summary of a community."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A line and its weight.
+    """A line with its weight, and its rank (1 is best) in each list that found it.
 
-    `ways` has the best way of each list, `fused` the sum of their shares, `confidence` that of an edge (None for evidence), and
-    `support` the number of other lines with the same content. `weight` is `fused` times the confidence.
+    `confidence` is that of an edge (None for evidence), `support` the number of other lines with the same content.
     """
 
     candidate: Candidate
-    ways: tuple[Way, ...]
+    weight: float
+    ranks: tuple[tuple[ListName, int], ...] = ()
     confidence: float | None = None
     support: int = 0
-
-    @property
-    def fused(self) -> float:
-        return sum(share(way) for way in self.ways)
-
-    @property
-    def weight(self) -> float:
-        return self.fused * (1.0 if self.confidence is None else self.confidence)
-
-    @property
-    def hop(self) -> int:
-        """Number of hops of the shortest way."""
-        return min((way.hop for way in self.ways), default=0)
-
-
-def fuse(lists: Iterable[Sequence[str]]) -> dict[str, float]:
-    """Return the fused score of every id in the lists (best first). The first place of a repeated id counts."""
-    scores: dict[str, float] = {}
-    for ids in lists:
-        for rank, id_ in enumerate(dict.fromkeys(ids), start=1):
-            scores[id_] = scores.get(id_, 0.0) + 1.0 / (K + rank)
-    return scores
-
-
-def share(way: Way) -> float:
-    """Return the share that a list contributes to a line."""
-    return 1.0 / (K + way.rank) * DECAY**way.hop
-
-
-def best_ways(ways: Iterable[Way]) -> tuple[Way, ...]:
-    """Return the best way of each list, strongest first."""
-    best: dict[str, Way] = {}
-    for way in sorted(ways, key=lambda way: (-share(way), way.rank, way.list)):
-        best.setdefault(way.list, way)
-    return tuple(best.values())
-
-
-def with_list(lines: Iterable[Weighed], name: ListName, ranking: Sequence[str]) -> list[Weighed]:
-    """Add the ranks of another list to the lines; `ranking` has the refs of all lines."""
-    ranks = {ref: rank for rank, ref in enumerate(ranking, start=1)}
-    return [replace(line, ways=best_ways([*line.ways, Way(name, ranks[line.candidate.ref])])) for line in lines]
 
 
 def by_weight(lines: Iterable[Weighed]) -> list[Weighed]:

@@ -69,7 +69,7 @@ def assemble(
 def render(question: str, options: Sequence[str], lines: Sequence[Line], layout: Layout = SECTIONS) -> str:
     """Return the whole text of a prompt."""
     listed = options if layout.lists_options else ()
-    kinds = [[line for line in lines if line.kind == kind] for kind in ("evidence", "edge")]
+    kinds = [[line for line in lines if (line.kind == "edge") == is_edge] for is_edge in (False, True)]
     evidence, edges = (kind[::-1] if layout.best_last else kind for kind in kinds)
     style = _plain if layout.style == "plain" else _sections
     return style(question, listed, evidence, edges, replace(layout, brief=layout.brief and not options))

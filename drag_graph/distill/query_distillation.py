@@ -211,6 +211,8 @@ class Distillation:
             if extraction.triples or self._settings.extractor == "teacher":
                 return extraction
         by_rules, call = extract.from_patterns(query, ranked, created_at=datetime.now(UTC).isoformat(timespec="seconds"))
+        for note in by_rules.notes:
+            asking.note(note)
         if by_rules.triples:
             asking.calls[call.id] = call
         return extraction + by_rules

@@ -7,6 +7,7 @@ rules instead of a model.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from drag_graph.distill.patterns.language import are_english
 from drag_graph.distill.patterns.reader import ExtractedTriple
 from drag_graph.distill.patterns.reader import extract as extract_by_rules
 from drag_graph.distill.spacy_extractor import PhraseReader
@@ -16,10 +17,11 @@ from drag_graph.graph.name_forms import clean
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import ENTITY_TYPES, Evidence, Query, Source, TeacherCall, sentence_of
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.run_journal import UNREAD
 from drag_graph.ports.teacher_replies import TripleItem, TriplesReply
 
 PROMPT_VERSIONS: dict[Plan, str] = {"lean": "triples-lean/2", "paper": "triples-paper/2"}
-PATTERNS_MODEL = "patterns/2"
+PATTERNS_MODEL = "patterns/3"
 LONGEST_END = 200
 """Maximum length of a subject or object in characters; a longer one is a sentence, not an entity."""
 LONGEST_PREDICATE = 120
@@ -61,15 +63,20 @@ class RawTriple:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Raw triples in reading order, and the reasons for discarded and for doubtful ones."""
+    """Raw triples in reading order, and the reasons for discarded and for doubtful ones.
+
+    `notes` says how much evidence the rules left out because it is not in English.
+    """
 
     triples: tuple[RawTriple, ...] = ()
     discarded: tuple[str, ...] = ()
     doubted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __add__(self, other: "Extraction") -> "Extraction":
         """Join two extractions; the paper plan has one per evidence."""
-        return Extraction(self.triples + other.triples, self.discarded + other.discarded, self.doubted + other.doubted)
+        doubted, notes = self.doubted + other.doubted, self.notes + other.notes
+        return Extraction(self.triples + other.triples, self.discarded + other.discarded, doubted, notes)
 
 
 def batches(evidence: Sequence[Evidence], plan: Plan = "lean") -> tuple[tuple[Evidence, ...], ...]:
@@ -149,8 +156,8 @@ def from_patterns(
 ) -> tuple[Extraction, TeacherCall]:
     """Extract triples from the kept evidence by rules, and record that as a "call" without tokens and cost.
 
-    `phrases` adds triples that only a parser finds. The call's hashes cover the evidence and the triples, so the same evidence
-    results in the same call.
+    `phrases` adds triples that only a parser finds. Evidence in other languages than English has none. The call's hashes cover
+    the evidence and the triples, so the same evidence results in the same call.
     """
     usable = [item for batch in batches(evidence) for item in batch]
     request_hash = sha256_of([item.text for item in usable])
@@ -158,7 +165,11 @@ def from_patterns(
     call_id = content_id(source.namespace, "call", source.id, "triples", model, request_hash)
     triples: list[RawTriple] = []
     discarded: list[str] = []
-    for item in usable:
+    readable = [
+        item for item, is_english in zip(usable, are_english([item.text for item in usable]), strict=True) if is_english
+    ]
+    unread = len(usable) - len(readable)
+    for item in readable:
         for triple in _by_rules(item.text, phrases):
             problem = unusable(triple.subject, triple.predicate, triple.object)
             if problem:
@@ -176,7 +187,8 @@ def from_patterns(
         response_sha256=sha256_of(rows),
         created_at=created_at,
     )
-    return Extraction(tuple(triples), tuple(discarded)), call
+    notes = (f"{UNREAD}; {unread} of {len(usable)} passages are in another language.",) if unread else ()
+    return Extraction(tuple(triples), tuple(discarded), notes=notes), call
 
 
 def patterns_model(phrases: PhraseReader | None) -> str:

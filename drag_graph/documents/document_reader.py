@@ -173,6 +173,7 @@ class DocumentReader:
                 extraction += extract.read(reply, chunk)
         texts = [_on_one_line(item) for item in by_rules]
         rule_based, call = extract.from_patterns(document, texts, created_at=_now(), phrases=self._phrases)
+        usage.notes += rule_based.notes
         if rule_based.triples:
             calls.append(call)
         return extraction + rule_based, list({item.id: item for item in calls}.values())

@@ -7,18 +7,20 @@ import hashlib
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
 from drag_graph.documents import markup_blocks, office_blocks
 from drag_graph.documents.blocks import Block, PlacedBlock, join_blocks, plain_blocks
+from drag_graph.documents.file_metadata import metadata_of
 from drag_graph.errors import DocumentUnusable
 from drag_graph.ports.plugins import find_plugin
 
-VERSION = "loaders/2"
+VERSION = "loaders/3"
+"""Of the loaders and of what `document_dates` reads: another version means that all documents are read again."""
 LARGEST = 200_000_000
 """Maximum size of a file in bytes."""
 LONGEST = 2_000_000
@@ -55,13 +57,17 @@ Loader: TypeAlias = Callable[[bytes], "str | Iterable[Block]"]
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
-    """The text of a file, the blocks that it consists of, and the facts that the graph stores about the file itself."""
+    """The text of a file, the blocks that it consists of, and the facts that the graph stores about the file itself.
+
+    `metadata` has the dates that the file carries outside its text (`drag_graph.documents.file_metadata`).
+    """
 
     text: str
     blocks: tuple[PlacedBlock, ...]
     sha256: str
     media_type: str
     modified_at: str
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(path: Path) -> LoadedFile:
@@ -117,7 +123,8 @@ def _loaded(content: bytes, media_type: str, modified_at: datetime, loader: Load
     if len(text) > LONGEST:
         raise DocumentUnusable(f"The text has {len(text):,} characters; the limit is {LONGEST:,}.", hint="Split the file.")
     sha256 = hashlib.sha256(content).hexdigest()
-    return LoadedFile(text, placed, sha256, media_type, modified_at.isoformat(timespec="seconds"))
+    modified = modified_at.isoformat(timespec="seconds")
+    return LoadedFile(text, placed, sha256, media_type, modified, metadata_of(content, media_type))
 
 
 def _cleaned(text: str) -> str:

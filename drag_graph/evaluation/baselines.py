@@ -90,7 +90,7 @@ def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
     vectors = np.concatenate([embedder.embed(page) for page in pages(passages, _PAGE)])
 
     def find(question: str) -> list[str]:
-        cosines = vectors @ embedder.embed([question])[0]
+        cosines = vectors @ embedder.embed_queries([question])[0]
         return [passages[place] for place in np.argsort(-cosines, kind="stable")[:number]]
 
     return find

@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """All kept triples of one ordered pair and predicate key: `parts` by (rank, id), `opposes` the keys that it contradicts."""
+    """All kept triples of one ordered pair and predicate key: `parts` by (rank, id), `opposes` as in `Triple`."""
 
     subject_id: str
     subject: str
@@ -89,9 +89,10 @@ def claims_of(
 def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) -> tuple[list[SimpleEdge], GraphKind]:
     """Prune claims, put those of a pair together and rank the edges: return them, best first, and what the graph is made of.
 
-    Under `pair`, each claim that contradicts another one of its pair is an edge of its own, and the others are one edge. The
-    kind is `evidence_only` without any claim, `multigraph` where pruning leaves nothing (then there are no edges), else
-    `simple`. An edge's rank is its place by (best rank of its triples, confidence descending, id).
+    Under `pair`, each claim that contradicts another one of its pair is an edge of its own, and the others are one edge. Edges
+    of one subject contradict each other, too, if they have claims with different numbers or dates. The kind is `evidence_only`
+    without any claim, `multigraph` where pruning leaves nothing (then there are no edges), else `simple`. An edge's rank is its
+    place by (best rank of its triples, confidence descending, id).
     """
     all_claims = list(claims)
     if not all_claims:
@@ -100,7 +101,7 @@ def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) 
     for claim in all_claims:
         if claim.confidence >= aggregation.threshold - TOLERANCE:
             pairs[claim.subject_id, claim.object_id].append(claim)
-    edges: list[SimpleEdge] = []
+    edges, members = list[SimpleEdge](), dict[str, list[Claim]]()
     for claims_of_pair in pairs.values():
         disputed = {
             claim.key: [edge_id(other) for other in claims_of_pair if claim.contradicts(other)] for claim in claims_of_pair
@@ -109,14 +110,33 @@ def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) 
         for claim in sorted(claims_of_pair, key=lambda item: (item.parts[0].rank, item.parts[0].id)):
             alone = aggregation.strategy == "predicate" or disputed[claim.key]
             groups[claim.key if alone else ""].append(claim)
-        edges += [_edge(source_id, group, disputed[key] if key else [], aggregation) for key, group in groups.items()]
+        for key, group in groups.items():
+            edges.append(_edge(source_id, group, disputed[key] if key else [], aggregation))
+            members[edges[-1].id] = group
     edges.sort(key=lambda edge: (edge.rank, -edge.confidence, edge.id))
     best = edges[: aggregation.top_k]
+    rivals = _rivals_by_number([(edge.id, claim) for edge in best for claim in members[edge.id]])
     ranked = [
-        edge.model_copy(update={"rank": rank, "contradicts": tuple(e.id for e in best if e.id in edge.contradicts)})
+        edge.model_copy(
+            update={"rank": rank, "contradicts": tuple(e.id for e in best if e.id in edge.contradicts or e.id in others)}
+        )
         for rank, edge in enumerate(best)
+        for others in [rivals[edge.id]]
     ]
     return ranked, "simple" if ranked else "multigraph"
+
+
+def _rivals_by_number(claims: Sequence[tuple[str, Claim]]) -> dict[str, set[str]]:
+    """Return the edges that each edge contradicts by a number or a date. Claims come with the id of their edge."""
+    edge_of = {(claim.subject_id, f"{claim.key} {claim.object}"): id_ for id_, claim in claims}
+    rivals: dict[str, set[str]] = defaultdict(set)
+    for id_, claim in claims:
+        for name in claim.opposes:
+            other = edge_of.get((claim.subject_id, name), id_)
+            if other != id_:
+                rivals[id_].add(other)
+                rivals[other].add(id_)
+    return rivals
 
 
 def with_statements(subgraph: Subgraph) -> Subgraph:

@@ -8,6 +8,7 @@ import unicodedata
 from functools import lru_cache
 
 from drag_graph.graph.inflection import noun, verb
+from drag_graph.graph.search_terms import SIGNS, folded
 from drag_graph.graph.word_lists import word_list, word_table
 
 ARTICLES = word_list("articles")
@@ -18,7 +19,8 @@ PREPOSITIONS = word_list("prepositions")
 
 _SPACE = re.compile(r"\s+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff\ufffd]")
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[+\u00b0%]")
+_LETTERS = rf"(?:[^\W\d_]|[{SIGNS}])+"
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|{_LETTERS}(?:'{_LETTERS})*|[+\u00b0%]")
 _DOTTED = re.compile(r"\b(?:[A-Za-z]\.){2,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CONTRACTIONS = tuple(
@@ -70,10 +72,7 @@ def _tokens(text: str) -> tuple[str, ...]:
 @lru_cache(REMEMBERED)
 def fold(word: str) -> str:
     """Return a word in lower case without accents."""
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFD", word.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+    return folded(word)
 
 
 @lru_cache(REMEMBERED)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from drag_graph.model import Answer, LineKind
+from drag_graph.model import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +27,19 @@ def proof_of(answer: Answer) -> Proof:
     for line in _objects(answer.snapshot.get("lines")):
         members = list(_objects(line.get("triples")))
         triples |= _ids(members)
-        evidence |= _ids(triple.get("evidence") for triple in members)
+        evidence |= _ids(triple.get("evidence") for triple in members) | _ids(line.get("passages", ()))
         merged |= len(members) > 1
     calls = (call for call in _objects(answer.snapshot.get("calls")) if call.get("stage") == "statements")
     return Proof(frozenset(evidence), frozenset(triples), frozenset(_ids(calls) if merged else ()))
 
 
-def own_refs(answer: Answer, kind: LineKind) -> list[str]:
+def own_refs(answer: Answer, kind: Literal["evidence", "edge"]) -> list[str]:
     """Return the ids of the evidence or edges behind the lines of this store, in order and without repetitions.
 
     Ids of lines that other sites of a cloud released mean nothing in this store.
     """
-    return list(dict.fromkeys(line.ref for line in answer.lines if line.kind == kind and not line.site))
+    lines = [line for line in answer.lines if (line.kind == "edge") == (kind == "edge") and not line.site]
+    return list(dict.fromkeys(id_ for line in lines for id_ in line.evidence_ids or (line.ref,)))
 
 
 def _ids(items: Iterable[Any]) -> set[str]:

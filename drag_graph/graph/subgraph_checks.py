@@ -80,7 +80,7 @@ def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: st
     if recorded != wanted:
         raise StoreUnfit(
             f"{place} was filled by the embedder {recorded[0]} ({recorded[1]} dimensions), not by {wanted[0]} ({wanted[1]}).",
-            hint=f"Use `embedder={_flag(recorded[0])}`, or another store or namespace.",
+            hint=_embedder_hint(recorded[0], wanted[0]),
         )
 
 
@@ -100,6 +100,14 @@ def added(there: Subgraph, subgraph: Subgraph) -> tuple[SaveOutcome, Subgraph]:
     union = united(there, subgraph)
     is_new = {call.id for call in subgraph.calls} - {call.id for call in there.calls}
     return ("added" if is_new else "unchanged"), union
+
+
+def _embedder_hint(recorded: str, wanted: str) -> str:
+    if recorded.partition("-")[0] != wanted.partition("-")[0] and _flag(recorded) == _flag(wanted):
+        return (
+            "Another version of drag-graph filled it. Use another store or namespace, and read your files and questions again."
+        )
+    return f"Use `embedder={_flag(recorded)}`, or another store or namespace."
 
 
 def _flag(name: str) -> str:

@@ -15,6 +15,7 @@ from drag_graph import log
 from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Usage
+from drag_graph.documents.document_dates import document_date
 from drag_graph.documents.document_files import SourceFile, lies_in, load_source
 from drag_graph.documents.document_reader import DocumentReader
 from drag_graph.documents.file_loaders import LoadedFile
@@ -252,7 +253,8 @@ def wanted_hash(reader: DocumentReader, file: SourceFile) -> str:
 def document_of(file: SourceFile, id_: str, namespace: str, loaded: LoadedFile) -> Document:
     """Return the document of a loaded file."""
     facts = {"sha256": loaded.sha256, "media_type": loaded.media_type, "modified_at": loaded.modified_at}
-    return Document(id=id_, namespace=namespace, name=file.name, uri=file.uri, **facts)
+    date = document_date(file.name, loaded.text, loaded.metadata)
+    return Document(id=id_, namespace=namespace, name=file.name, uri=file.uri, date=date, **facts)
 
 
 def missing_documents(store: GraphStore, ids: Collection[str], roots: Sequence[Path]) -> list[Document]:

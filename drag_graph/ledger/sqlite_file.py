@@ -88,6 +88,13 @@ class SqliteFile:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def copied(self) -> "SqliteFile":
+        """Return a temporary copy, private to the caller."""
+        copy = SqliteFile(self.kind)
+        with self.reading() as connection:
+            connection.backup(copy._connection)
+        return copy
+
     def compact(self) -> None:
         """Rewrite the file so that neither it nor its log contains deleted content.
 

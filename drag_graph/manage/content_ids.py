@@ -63,6 +63,12 @@ def repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
     return next((("repeat", number) for number in numbers if hashed("repeat", number) == item.id), ())
 
 
+def is_evidence_id(id_: str, namespace: str, source_id: str, text: str) -> bool:
+    """Return whether an id is the hash of an evidence's text, as `wrong_ids` checks it."""
+    hashed = partial(content_id, namespace, "evidence", source_id, text)
+    return hashed() == id_ or any(hashed("repeat", str(number)) == id_ for number in range(1, MOST_REPEATS + 1))
+
+
 def moved(subgraph: Subgraph, namespace: str) -> Subgraph:
     """Return the subgraph in another namespace, which is part of all ids. Ids must be right (`wrong_ids`).
 

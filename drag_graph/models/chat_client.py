@@ -1,6 +1,6 @@
-"""The chat client: completions and embeddings, with the project's only retry loop (docs/design.md, sections 7 and 8).
+"""The chat client: completions, embeddings and scores, with the project's only retry loop (docs/design.md, sections 7 and 8).
 
-Teacher, student, summariser, rewriter and embedder share it. Requests go to an OpenAI-compatible server directly, to other
+All roles of models share it. Requests go to an OpenAI-compatible server directly, to other
 providers through LiteLLM. No error contains a key, a prompt or a reply. Of what a server says, only the reason for a rejection
 is passed on (`refusal_reasons`).
 """
@@ -30,7 +30,9 @@ LONGEST_WAIT = 60.0
 _GRACE = 0.25
 _DICE = SystemRandom()
 
-Kind = Literal["completion", "embedding", "create_file", "file_content", "create_batch", "retrieve_batch", "list_batches"]
+Kind = Literal[
+    "completion", "embedding", "rerank", "create_file", "file_content", "create_batch", "retrieve_batch", "list_batches"
+]
 """What a request asks for, by the name of LiteLLM's function."""
 
 
@@ -83,6 +85,13 @@ def embed(server: Server, texts: Sequence[str]) -> list[Any]:
     return list((response.get("data") if isinstance(response, dict) else response.data) or [])
 
 
+def rerank(server: Server, question: str, texts: Sequence[str]) -> list[Any]:
+    """Return the model's scores: mappings with `index` and `relevance_score`. Retries and raises as `complete`."""
+    call = {"query": question, "documents": list(texts), "top_n": len(texts), "return_documents": False}
+    response, _ = _answer("rerank", call, server)
+    return list((response.get("results") if isinstance(response, dict) else response.results) or [])
+
+
 def manage(kind: Kind, server: Server, done_already: Callable[[], Any | None] = lambda: None, **call: Any) -> Any:
     """Return the result of LiteLLM's function `kind` for files and batches of the model's provider.
 
@@ -125,7 +134,7 @@ def _answer(
 def _request(kind: Kind, call: Mapping[str, Any], server: Server) -> Callable[[], Any]:
     """Return what makes the request once. Raises UnknownModel, and ModelAccessDenied if the key is evidently missing."""
     model, base_url = server.model, server.base_url
-    is_chat = kind in {"completion", "embedding"}
+    is_chat = kind in {"completion", "embedding", "rerank"}
     if is_chat and is_compatible(model, base_url):
         quieten_loggers()
         return partial(send, kind, server, call)

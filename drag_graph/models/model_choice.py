@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
-from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, PACKAGES, LocalEmbedder
+from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, PACKAGES, PREFIX, LocalEmbedder
 from drag_graph.models.locality import Check, is_local, refuse
 from drag_graph.models.model_catalogue import GGUF
 from drag_graph.models.model_names import check_served_name
-from drag_graph.ports.model_roles import Embedder, Student
+from drag_graph.ports.model_roles import Embedder, Reranker, Student
 from drag_graph.ports.plugins import Group, Plugin, model_plugin
 from drag_graph.ports.setting_types import ModelSpec, Role
 from drag_graph.settings import Settings
@@ -30,10 +30,16 @@ _OWN_NAMES: dict[Role, tuple[str, ...]] = {
 }
 _OWN_PREFIXES: dict[Role, tuple[str, ...]] = {
     "student": (GGUF, "transformers:"),
-    "embedder": ("sentence-transformers/",),
+    "embedder": ("sentence-transformers/", PREFIX),
     "rewriter": (GGUF,),
+    "reranker": (GGUF, "transformers:"),
 }
-_PLUGINS: dict[Role, Group] = {"student": "students", "embedder": "embedders", "teacher": "teachers"}
+_PLUGINS: dict[Role, Group] = {
+    "student": "students",
+    "embedder": "embedders",
+    "teacher": "teachers",
+    "reranker": "rerankers",
+}
 
 
 def is_here(spec: ModelSpec) -> bool:
@@ -52,8 +58,9 @@ def check_name(spec: ModelSpec) -> None:
 def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
     """Return the embedder of the settings: auto, lexical, minilm, a folder, a hub name, PLUGIN:NAME, or a served model.
 
-    `auto` is MiniLM if its packages and weights are installed, else `lexical`. `privacy` checks what leaves this machine;
-    without one, nothing may. Raises MissingExtra and UnknownModel.
+    `auto` is MiniLM if its packages and weights are installed, else `lexical`. A hub name begins with `sentence-transformers:`
+    or `sentence-transformers/`. `privacy` checks what leaves this machine; without one, nothing may. Raises MissingExtra and
+    UnknownModel.
     """
     spec = settings.model_for("embedder")
     name = spec.name
@@ -100,6 +107,31 @@ def make_student(settings: Settings, embedder: Embedder, privacy: Check | None =
     return ServedStudent(Server.of(spec, privacy), scoring=settings.scoring)
 
 
+def make_reranker(settings: Settings, privacy: Check | None = None) -> Reranker | None:
+    """Return the reranker of the settings: gguf:FILE, transformers:NAME, a folder, PLUGIN:NAME, or a served model; or None.
+
+    Loads no model and makes no call. `privacy` as for `make_embedder`. Raises MissingExtra and UnknownModel.
+    """
+    spec = settings.model_for("reranker")
+    if not spec.name:
+        return None
+    if reranker := plugin_model(spec, settings, privacy):
+        return cast("Reranker", reranker)
+    if spec.name.startswith(GGUF):
+        from drag_graph.models.gguf_runtime import GgufModel
+        from drag_graph.models.rerankers.likelihood_reranker import LikelihoodReranker
+
+        return LikelihoodReranker(GgufModel(spec.name.removeprefix(GGUF)))
+    if _is_own(spec):
+        from drag_graph.models.rerankers.cross_encoder import CrossEncoderReranker
+
+        return CrossEncoderReranker(spec.name.removeprefix("transformers:"))
+    from drag_graph.models.model_server import Server
+    from drag_graph.models.rerankers.served_reranker import ServedReranker
+
+    return ServedReranker(Server.of(spec, privacy))
+
+
 def causal_model(name: str, settings: Settings) -> "CausalModel":
     """Return the model of this process with this name. Raises as `make_student` does."""
     kind, _, place = name.partition(":")
@@ -136,7 +168,7 @@ def recorded_name(spec: ModelSpec) -> str:
 
 
 def plugin_model(spec: ModelSpec, settings: Settings, privacy: Check | None = None) -> Any:
-    """Return the teacher, student or embedder that another package provides under the name of `spec`, or None."""
+    """Return the model that another package provides under the name of `spec`, or None."""
     plugin = _plugin_of(spec)
     return plugin and plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
 
@@ -148,5 +180,5 @@ def _plugin_of(spec: ModelSpec) -> tuple[Plugin, str] | None:
 def _is_own(spec: ModelSpec) -> bool:
     """Return whether a name means a model that needs no server."""
     prefixes = _OWN_PREFIXES.get(spec.role, (GGUF, *FILES))
-    is_folder = spec.role == "embedder" and bool(spec.name) and Path(spec.name).expanduser().is_dir()
+    is_folder = spec.role in {"embedder", "reranker"} and bool(spec.name) and Path(spec.name).expanduser().is_dir()
     return spec.name in _OWN_NAMES.get(spec.role, ()) or spec.name.startswith(prefixes) or is_folder

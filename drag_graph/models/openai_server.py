@@ -13,7 +13,7 @@ from drag_graph.models.model_catalogue import is_provider
 from drag_graph.models.model_server import Server
 from drag_graph.settings import process_environment
 
-PATHS = {"completion": "chat/completions", "embedding": "embeddings"}
+PATHS = {"completion": "chat/completions", "embedding": "embeddings", "rerank": "rerank"}
 """Paths below a server's base URL, by kind of request."""
 _PREFIXES = frozenset({"openai", "hosted_vllm", "ollama", "ollama_chat", "llamafile", "lm_studio"})
 _OTHER_PARAMETERS = re.compile(r"(?:openai/)?(?:o\d|gpt-[5-9])")
@@ -67,9 +67,10 @@ def send(kind: str, server: Server, call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_reply(document: dict[str, Any]) -> bool:
-    """Return whether a reply has the form of a chat completion or of embeddings."""
-    if "data" in document:
-        return isinstance(document["data"], list)
+    """Return whether a reply has the form of a chat completion, of embeddings or of rerank scores."""
+    for name in ("data", "results"):
+        if name in document:
+            return isinstance(document[name], list)
     choices, usage = document.get("choices"), document.get("usage") or {}
     if not isinstance(choices, list) or not isinstance(usage, dict):
         return False

@@ -107,8 +107,9 @@ def _final_error(kinds: set[str], status: int | None, error: Exception, server: 
 
 
 def _texts_of(call: Mapping[str, Any]) -> str:
-    """Return the texts of a completion or an embedding request."""
-    return " ".join([*(message["content"] for message in call.get("messages", ())), *call.get("input", ())])
+    """Return the texts of a completion, an embedding or a rerank request."""
+    messages = (message["content"] for message in call.get("messages", ()))
+    return " ".join([*messages, *call.get("input", ()), call.get("query", ""), *call.get("documents", ())])
 
 
 def _capitalised(phrase: str) -> str:

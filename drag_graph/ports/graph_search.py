@@ -49,7 +49,9 @@ EVERYTHING = Restriction()
 
 def is_within(only: Restriction, id_: str, title: str, date: str, tags: Collection[str]) -> bool:
     """Return whether a source fulfils a restriction. A source without a date is within no period."""
-    named = not only.sources or any(pattern == id_ or fnmatchcase(title.casefold(), pattern.casefold()) for pattern in only.sources)
+    named = not only.sources or any(
+        pattern == id_ or fnmatchcase(title.casefold(), pattern.casefold()) for pattern in only.sources
+    )
     # "2026" is before "2026-03" and, as a period, overlaps it: the shorter one of two dates decides.
     since = not only.since or (bool(date) and date >= only.since[: len(date)])
     until = not only.until or (bool(date) and date[: len(only.until)] <= only.until)
@@ -150,12 +152,12 @@ class GraphSearch(Protocol):
         source_id: str = "",
         only: Restriction = EVERYTHING,
     ) -> Candidates:
-        """Return up to `k` queries and kept pieces of evidence by their cosine to `vector`, `k` of these and of units by
-        `terms`, and the concepts named by `keys`.
+        """Return what is near to a question, up to `k` in each list, and the concepts named by `keys`.
 
-        `terms` are search terms (`drag_graph.graph.search_terms`), `keys` normal names
-        (`drag_graph.ask.retrieval.question_keys`). A vector of zeros, or of another length than the stored ones, is near to
-        nothing. `own` says whether the query `source_id` is stored.
+        Queries and kept evidence are compared by their cosine to `vector`, kept evidence and units by `terms`. These are
+        search terms (`drag_graph.graph.search_terms`), `keys` are normal names (`drag_graph.ask.retrieval.question_keys`). A
+        vector of zeros, or of another length than the stored ones, is near to nothing. `own` says whether the query
+        `source_id` is stored.
         """
 
     def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:

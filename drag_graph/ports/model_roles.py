@@ -1,4 +1,4 @@
-"""The roles of models: embedder, teacher and student, with their requests and replies."""
+"""The roles of models: embedder, reranker, teacher and student, with their requests and replies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,8 +24,25 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return a float32 array of shape (len(texts), dimension), rows of length 1 (all zero for an empty text)."""
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of questions, to compare with those that `embed` returns. Most models give the same as `embed`."""
+
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of `text` under this embedder's tokenizer."""
+
+
+class Reranker(Protocol):
+    """Judges how well texts answer a question."""
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+
+    def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one finite score per text, on any scale; higher is better. Thread-safe.
+
+        Raises ModelError when the model cannot be used, ReplyError when this reply is unusable, and Withheld.
+        """
 
 
 @dataclass(frozen=True, slots=True)

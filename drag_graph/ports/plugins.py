@@ -5,8 +5,9 @@ A package declares what it adds in its pyproject.toml:
     [project.entry-points."drag_graph.students"]
     acme = "acme_students:make"
 
-`--student acme:small` then uses `make("small", settings, check)`. The groups are `drag_graph.teachers`, `drag_graph.students`
-and `drag_graph.embedders`; their functions return a Teacher, Student or Embedder (`drag_graph.ports.model_roles`). A function
+`--student acme:small` then uses `make("small", settings, check)`. The groups are `drag_graph.teachers`, `drag_graph.students`,
+`drag_graph.embedders` and `drag_graph.rerankers`; their functions return a Teacher, Student, Embedder or Reranker
+(`drag_graph.ports.model_roles`). A function
 that sends anything to another machine must first pass it to `check`, which raises Withheld if it must stay. A function whose
 model runs on this machine has the attribute `is_local = True`, so that questions are not generalised for it.
 
@@ -21,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 from drag_graph.errors import ConfigurationError
 
-Group = Literal["teachers", "students", "embedders", "loaders"]
+Group = Literal["teachers", "students", "embedders", "rerankers", "loaders"]
 Plugin: TypeAlias = Callable[..., Any]
 
 

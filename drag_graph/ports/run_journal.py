@@ -18,6 +18,8 @@ SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "t
 """Fields that are summed over the results of a run."""
 REBUILT = "simple edges rebuilt under these settings"
 """Beginning of the only note of a query that was stored with simple edges of other settings."""
+UNREAD = "Rules extract triples from English only"
+"""Beginning of a note about evidence in other languages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,16 @@
 """The audit of an answer as a JSON document, and a subgraph as text."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from drag_graph.ask.audit_snapshot import unshown
 from drag_graph.errors import NotStored, StoreError
-from drag_graph.manage.content_ids import wrong_ids
+from drag_graph.manage.content_ids import is_evidence_id, wrong_ids
 from drag_graph.manage.short_ids import full_id
 from drag_graph.model import Answer, Subgraph, labelled
 from drag_graph.ports.graph_store import GraphStore
+from drag_graph.report.document_versions import documents_of, with_paths
 
 Sent = Callable[[str], Mapping[str, Any] | None]
 """Returns the request of a teacher call by its hash, or None."""
@@ -48,7 +49,8 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
     """Add to each line of an audit how it compares with the store.
 
     `live` is true if the store has the same triples, evidence texts and teacher calls behind the line, possibly with more
-    calls, and false after a refresh or tampering. `changed` is true if a text behind it does not match its id, which is a hash.
+    calls, and false after a refresh or tampering. `changed` is true if a text behind it does not match its id, which is a hash,
+    in the store or in the answer.
     `not_shown` are the triples between the edge's entities that are in no edge. A line that another site released is skipped.
     """
     own = [line for line in document["lines"] if "elsewhere" not in line]
@@ -58,13 +60,18 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
     for line in own:
         graph = stored.get(line["source_id"])
         line["live"] = _is_live(line, graph)
-        line["changed"] = not wrong.isdisjoint(_ids_behind(line))
+        line["changed"] = bool(line["changed"]) or not wrong.isdisjoint(_ids_behind(line))
         line["not_shown"] = unshown(line["edge"], graph) if graph and line["live"] and line["edge"] else []
 
 
 def answer_document(answer: Answer) -> dict[str, Any]:
-    """Return the audit of an answer from the answer alone: `live` and `changed` are null."""
+    """Return the audit of an answer from the answer alone.
+
+    `live` is null, and `changed` is true or null. The `file` of each document is null.
+    """
     calls = answer.snapshot.get("calls", [])
+    documents = documents_of(answer.snapshot)
+    lines = with_paths(answer.snapshot.get("lines", []), documents)
     return {
         "answer_id": answer.id,
         "answer": answer.text,
@@ -73,7 +80,8 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "options": list(answer.options),
         "student": answer.student,
         "line_order": answer.snapshot.get("line_order", "best-first"),
-        "lines": [{"not_shown": [], **line, "live": None, "changed": None} for line in answer.snapshot.get("lines", [])],
+        "lines": [{"not_shown": [], **line, "live": None, "changed": _is_altered(line, answer.namespace)} for line in lines],
+        "documents": documents,
         "calls": calls,
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
         "privacy": answer.snapshot.get("privacy", {}),
@@ -100,7 +108,7 @@ def place_of(evidence: Mapping[str, Any]) -> str:
     document, chunk = evidence.get("document"), evidence.get("chunk")
     if not document:
         return ""
-    where = f"{document['name']}, characters {document['start']}-{document['end']}"
+    where = f"{document.get('path') or document['name']}, characters {document['start']}-{document['end']}"
     return f"{where}, chunk {chunk['position'] + 1}" if chunk else where
 
 
@@ -136,18 +144,29 @@ def site_notes(site: Mapping[str, Any]) -> list[str]:
     return notes + [f"Missing from {one['site']}: {one['reason'].rstrip('.')}." for one in site.get("missing", ())]
 
 
-def provenance_of(kind: str, ref: str, subgraph: Subgraph) -> set[Provenance]:
-    """Return the provenance of a line in a stored subgraph; empty if the line or its proof is missing."""
+def provenance_of(kind: str, refs: Sequence[str], subgraph: Subgraph) -> set[Provenance]:
+    """Return the provenance of a line in a stored subgraph; empty if the line or its proof is missing.
+
+    `refs` are the ids of the evidence of a span, or that of the one evidence or edge.
+    """
     calls = {call.id for call in subgraph.calls}
     evidence = {item.id: item for item in subgraph.evidence if calls.issuperset(item.call_ids)}
-    if kind == "evidence":
-        return {("", ref, evidence[ref].text, evidence[ref].call_ids)} if ref in evidence else set()
+    if kind != "edge":
+        return {("", ref, evidence[ref].text, evidence[ref].call_ids) for ref in refs if ref in evidence}
+    (ref,) = refs
     triple_ids = next((edge.triple_ids for edge in subgraph.edges if edge.id == ref), (ref,))
     return {
         (item.id, item.evidence_id, evidence[item.evidence_id].text, item.call_ids)
         for item in subgraph.triples
         if item.id in triple_ids and item.evidence_id in evidence and calls.issuperset(item.call_ids)
     }
+
+
+def _is_altered(line: Mapping[str, Any], namespace: str) -> bool | None:
+    """Return True if the answer's copy of a text does not match its id, else None."""
+    parts = [line.get("evidence"), *(triple["evidence"] for triple in line.get("triples", ())), *line.get("passages", ())]
+    own = [part for part in parts if part and "elsewhere" not in line]
+    return not all(is_evidence_id(part["id"], namespace, line["source_id"], part["text"]) for part in own) or None
 
 
 def _ids_behind(line: Mapping[str, Any]) -> Iterator[str]:
@@ -157,16 +176,22 @@ def _ids_behind(line: Mapping[str, Any]) -> Iterator[str]:
         yield from (line["edge"]["subject_id"], line["edge"]["object_id"])
     for triple in line["triples"]:
         yield from (triple["id"], triple["evidence"]["id"])
+    for passage in line.get("passages", ()):
+        yield passage["id"]
 
 
 def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:
     if subgraph is None:
         return False
-    parts = [{**line, "id": ""}] if line["kind"] == "evidence" else line["triples"]
+    parts = line["triples"]
+    if line["kind"] != "edge":
+        texts = line.get("passages") or [line["evidence"]]
+        parts = [{"id": "", "evidence": text, "calls": line["calls"]} for text in texts]
     recorded = {
         (part["id"], part["evidence"]["id"], part["evidence"]["text"]): {call["id"] for call in part["calls"]} for part in parts
     }
-    stored = {one[:3]: one[3] for one in provenance_of(line["kind"], line["ref"], subgraph)}
+    refs = [line["ref"]] if line["kind"] == "edge" else [part["evidence"]["id"] for part in parts]
+    stored = {one[:3]: one[3] for one in provenance_of(line["kind"], refs, subgraph)}
     return stored.keys() == recorded.keys() and all(calls.issubset(stored[part]) for part, calls in recorded.items())
 
 

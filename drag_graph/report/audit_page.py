@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from drag_graph.report.audit_document import describe_elsewhere, line_marks, place_of, site_notes
+from drag_graph.report.document_versions import file_in_words, path_of
 from drag_graph.report.web_page import text_table, web_page
 
 
@@ -21,6 +22,7 @@ def audit_page(audit: dict[str, Any]) -> str:
 {_facts(audit)}
 <h2>Context lines and their sources</h2>
 {lines}
+{_documents(audit["documents"])}
 <h2>Teacher calls</h2>
 {_calls(audit["calls"])}
 <h2>What was sent to the teacher</h2>
@@ -50,7 +52,7 @@ def _line(line: dict[str, Any]) -> str:
     if "elsewhere" in line:
         words = "".join(f'<p class="quiet">{escape(text)}</p>' for text in describe_elsewhere(line["elsewhere"]))
         return f"<details open>{head}{words}</details>"
-    if line["kind"] == "evidence":
+    if line["kind"] != "edge":
         return f"<details open>{head}{text_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['calls'])])}</details>"
     edge = line["edge"]
     merged = f"merged from {edge['support']} triple(s), confidence {edge['confidence']:.2f}: {edge['statement']}"
@@ -84,6 +86,15 @@ def _evidence_cells(evidence: dict[str, Any], calls: list[dict[str, Any]]) -> li
 
 def _sources(calls: list[dict[str, Any]]) -> str:
     return "; ".join(f"{call['model']} ({call['stage']}), {call['created_at']}" for call in calls) or "-"
+
+
+def _documents(documents: list[dict[str, Any]]) -> str:
+    rows = [
+        [item["name"], path_of(item), item["sha256"], item["modified_at"], item["read_at"], file_in_words(item)]
+        for item in documents
+    ]
+    heads = ["Name", "Path", "SHA-256", "Modified", "Read", "File"]
+    return f"<h2>Documents</h2>{text_table(heads, rows)}" if rows else ""
 
 
 def _calls(calls: list[dict[str, Any]]) -> str:

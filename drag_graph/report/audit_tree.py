@@ -11,6 +11,7 @@ from rich.tree import Tree
 from drag_graph.graph.edge_text import one_line
 from drag_graph.report.audit_document import describe_elsewhere, line_marks, place_of, site_notes
 from drag_graph.report.audit_page import filter_in_words
+from drag_graph.report.document_versions import describe_document
 from drag_graph.report.terminal_text import printable
 
 SHORT = 12
@@ -48,6 +49,7 @@ def audit_notes(audit: Mapping[str, Any]) -> list[str]:
     return [
         f"student {audit['student']}, mode {audit['mode']}, confidence {audit['confidence']:.2f}",
         *(printable(note) for note in site_notes(audit.get("site", {}))),
+        *(printable(describe_document(item)) for item in audit["documents"]),
         printable(f"{calls}, privacy filter {filter_in_words(audit['privacy'])}"),
     ]
 
@@ -57,7 +59,7 @@ def _behind(line: Mapping[str, Any]) -> list[tuple[Text, Text | None]]:
     if "elsewhere" in line:
         return [(Text(_line_of(text)), None) for text in describe_elsewhere(line["elsewhere"])]
     rows: list[tuple[Text, Text | None]] = []
-    if line["kind"] == "evidence":
+    if line["kind"] != "edge":
         rows.append((Text.assemble("evidence ", (_proof(line["evidence"], line["calls"]), "dim")), None))
     if line["edge"] and line["edge"].get("contradicts"):
         ids = ", ".join(id_[:SHORT] for id_ in line["edge"]["contradicts"])

@@ -21,13 +21,16 @@ def prov_document(audit: dict[str, Any]) -> dict[str, Any]:
     book.relate("wasAttributedTo", {"entity": answer, "agent": student})
     for call in audit["calls"]:
         book.call(call)
+    for item in audit["documents"]:
+        names = ("name", "uri", "sha256", "modified_at", "read_at", "file")
+        book.entity("document", item["id"], "Document", {name: item[name] for name in names if item[name]})
     for line in audit["lines"]:
         shown = book.entity("line", f"{audit['answer_id']}/{line['n']}", "Line", {"text": line["text"], "kind": line["kind"]})
         book.relate("used", {"activity": answering, "entity": shown})
         book.derive(answer, shown)
         if "elsewhere" in line:
             _released(book, shown, line["elsewhere"])
-        elif line["kind"] == "evidence":
+        elif line["kind"] != "edge":
             book.derive(shown, book.evidence(line["evidence"], line["calls"]))
         else:
             _edge(book, shown, line)

@@ -5,9 +5,9 @@
         ...  # a client with base URL server.url and any key
 
 Requests are told apart by the schema's name: that of `response_format`, else the one that the prompt names
-(`schema "evidence"`), else the request counts as one of a student; those for embeddings count as `embeddings`. What is
-scripted for a name is used up in order; after it comes the default: a plausible, valid, deterministic reply made from the
-prompt. Every request is logged.
+(`schema "evidence"`), else the request counts as one of a student; those for embeddings count as `embeddings`, those for
+scores as `rerank`. What is scripted for a name is used up in order; after it comes the default: a plausible, valid,
+deterministic reply made from the prompt. Every request is logged.
 """
 
 import hashlib
@@ -28,6 +28,7 @@ from drag_graph.testing.plausible import DEFAULTS, answer_of, plausible_tokens
 
 STUDENT = "student"
 EMBEDDINGS = "embeddings"
+RERANK = "rerank"
 BATCHES = "/v1/batches"
 """The path under which the lines of batches are logged."""
 DIMENSION = 64
@@ -36,7 +37,7 @@ _NAMED_SCHEMA = re.compile(r'schema "(\w+)"')
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Answer with `text`: a str as it is, else as JSON; for embeddings it is the whole body.
+    """Answer with `text`: a str as it is, else as JSON; for embeddings and scores it is the whole body.
 
     `interval` drips the body, a byte every so many seconds.
     """
@@ -62,7 +63,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One logged request. `schema` is the reply's name, `student`, `embeddings`, or '' for another path; `at` is monotonic."""
+    """One logged request; `at` is monotonic.
+
+    `schema` is the reply's name, `student`, `embeddings`, `rerank`, or '' for another path.
+    """
 
     path: str
     schema: str
@@ -130,7 +134,7 @@ class ScriptedServer:
     def count(self, schema: str = "") -> int:
         """Return the number of logged chat requests, of one schema or of all."""
         with self._lock:
-            chat = [request.schema for request in self.requests if request.schema not in {"", EMBEDDINGS}]
+            chat = [request.schema for request in self.requests if request.schema not in {"", EMBEDDINGS, RERANK}]
             return chat.count(schema) if schema else len(chat)
 
     def of(self, schema: str) -> list[Request]:
@@ -165,6 +169,8 @@ class ScriptedServer:
 def _default(request: Request) -> Say:
     if request.schema == EMBEDDINGS:
         return Say(embeddings(request.body))
+    if request.schema == RERANK:
+        return Say(rerank_scores(request.body))
     if request.schema == STUDENT:
         text, logprobs = answer_of(request.prompt, wants_logprobs=bool(request.body.get("logprobs")))
         return Say(text, logprobs=logprobs)
@@ -237,7 +243,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length) or b"{}")
-        kind = EMBEDDINGS if self.path.endswith("/embeddings") else ""
+        kind = next((kind for kind in (EMBEDDINGS, RERANK) if self.path.endswith(f"/{kind}")), "")
         schema = schema_of(body) if self.path.endswith("/chat/completions") else kind
         request = Request(self.path, schema, body, dict(self.headers), time.monotonic())
         self.scripted.log(request)
@@ -252,7 +258,7 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.scripted.take(request)
         time.sleep(self.scripted.delay + reply.delay)
         if isinstance(reply, Say):
-            document = reply.text if request.schema == EMBEDDINGS else _chat_completion(request, reply)
+            document = reply.text if request.schema in {EMBEDDINGS, RERANK} else _chat_completion(request, reply)
             self._send(200, document, interval=reply.interval)
         elif reply.status:
             self._send(reply.status, _error(reply.message, code=reply.code), retry_after=reply.retry_after)
@@ -309,6 +315,14 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     tokens = sum(plausible_tokens(str(text)) for text in texts)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return {"object": "list", "model": body.get("model", "scripted"), "data": data, "usage": usage}
+
+
+def rerank_scores(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reply to a rerank request, best first: the fraction of the question's words that a text has."""
+    words = set(re.findall(r"\w+", str(body.get("query", "")).casefold()))
+    shared = [len(words & set(re.findall(r"\w+", str(text).casefold()))) for text in body.get("documents", [])]
+    results = [{"index": i, "relevance_score": number / max(len(words), 1)} for i, number in enumerate(shared)]
+    return {"id": "rerank-1", "results": sorted(results, key=lambda entry: -entry["relevance_score"])}
 
 
 def _embedding(text: str) -> list[float]:

@@ -293,7 +293,7 @@ def test_questions_of_another_embedder_are_left_and_said_to_be(linked):
     with open_store(linked) as store:
         done = mended(linked, store, lambda: LexicalEmbedder(64))
         assert said(done) == [(4, True), (1, False)]
-        assert "lexical/1-1024 (1024 dimensions), not by lexical/1-64 (64)" in done[1].what
+        assert "lexical/2-1024 (1024 dimensions), not by lexical/2-64 (64)" in done[1].what
         assert "`embedder=lexical`" in done[1].what
         assert [item.id for item in problems(store)] == questions
 

@@ -204,3 +204,31 @@ def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(cli, tmp_path):
     assert set(statuses(first).values()) == {"unchanged", "added"}
     assert cli("ingest", folder, "--store", whole).code == 0
     assert cli("export", "--store", killed).out == cli("export", "--store", whole).out
+
+
+def test_other_languages_have_no_triples_by_rules_and_one_line_says_so(cli, tmp_path):
+    texts = {
+        "de.txt": "Wartungsanweisung für die Pumpe P-17. Die Pumpe wird von der Werkstatt geprüft.",
+        "zh.txt": "公司总部位于宁波市。工厂生产阀门。",
+        "en.txt": RUST,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = cli("ingest", *(tmp_path / name for name in texts), "--store", tmp_path / "graph.lbug")
+    assert done.err.count("English") == 1
+    assert "passages of 2 documents" in done.err
+    again = cli("ingest", tmp_path / "de.txt", "--store", tmp_path / "other.lbug", "--json")
+    (document,) = again.json["documents"]
+    assert (document["evidence"] > 0, document["triples"]) == (True, 0)
+    assert "another language" in document["notes"][0]
+
+
+def test_the_embedder_of_a_new_namespace_is_named_once(cli, tmp_path):
+    (tmp_path / "rust.txt").write_text(RUST)
+    first, again, other = (
+        cli("ingest", tmp_path / "rust.txt", "--store", tmp_path / "graph.lbug", "--embedder", "lexical", *more, "--json")
+        for more in ((), (), ("--namespace", "other"))
+    )
+    assert [done.err.count("uses the embedder lexical/2-1024.") for done in (first, again, other)] == [1, 0, 1]
+    assert "minilm" not in first.err, "lexical was asked for"
+    assert first.json["totals"]["added"] == 1

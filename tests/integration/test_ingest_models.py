@@ -90,7 +90,7 @@ def test_a_chunk_with_an_unusable_reply_is_read_by_the_rules(tmp_path, folder, s
     server.script("triples", *[Say("no JSON at all")] * 6)
     report, found = ingested(tmp_path, folder, server)
     (graph,) = found.values()
-    assert {call.model for call in graph.calls} == {"patterns/2"}
+    assert {call.model for call in graph.calls} == {"patterns/3"}
     assert graph.triples
     (result,) = report.documents
     assert (result.status, report.exit_code) == ("added", 0)
@@ -170,7 +170,7 @@ def test_what_is_private_stays_here(tmp_path, folder, server, away):
     told = next(item for item in report.documents if item.name == "told.txt")
     assert told.usage.notes == ["Rules read chunk 0: privacy: It contains a private detail of type PERSON."]
     assert any(PERSON in triple.subject for triple in found["told.txt"].triples), "here it is read as it is"
-    assert {call.model for call in found["told.txt"].calls} == {"patterns/2"}
+    assert {call.model for call in found["told.txt"].calls} == {"patterns/3"}
 
 
 def test_a_student_is_shown_lines_of_documents_between_marks(tmp_path, folder, server):

@@ -54,16 +54,19 @@ def test_an_untouched_text_has_no_mark(graph):
     assert "text changed" not in str(audit)
 
 
-def test_explain_names_the_best_score_and_the_threshold(graph, capsys):
+def test_an_answer_without_lines_names_the_nearest_one_and_the_threshold(graph, capsys):
     answer = graph.ask("What drives the turbine there, please?", relevance=0.99)
     assert answer.result.how == "nothing"
-    nearest = answer.to_dict(explain=True)["nearest"]
+    nearest = answer.to_dict()["nearest"]
+    assert answer.to_dict(explain=True)["nearest"] == nearest
     assert (nearest["text"], nearest["threshold"]) == (QUESTION, 0.99)
     assert 0 < nearest["score"] < 0.99
-    render_answers.answer(answer, "", as_json=False, explain=True)
+    render_answers.answer(answer, "", as_json=False, explain=False)
     printed = capsys.readouterr().out
-    assert f"best score {nearest['score']:.2f}, below the threshold of 0.99 (--relevance): {QUESTION}" in printed
+    assert f"Nearest line, score {nearest['score']:.2f}, below the threshold of 0.99 (--relevance): {QUESTION}" in printed
     assert "nearest" not in graph.ask(QUESTION).to_dict(explain=True)
+    render_answers.answer(graph.ask(QUESTION), "", as_json=False, explain=True)
+    assert "Nearest line" not in capsys.readouterr().out
 
 
 def test_the_hint_of_a_store_that_cannot_be_written_depends_on_the_method(graph, monkeypatch):

@@ -273,8 +273,8 @@ def test_merging_is_as_precise_as_published(make, name, precision, recall):
 
 
 def test_a_threshold_that_is_set_wins_over_the_measured_one():
-    assert thresholds_for("lexical/1-1024", entity=0.99).entity == 0.99
-    assert thresholds_for("lexical/1-1024").entity == thresholds_for("lexical/1-64").entity
+    assert thresholds_for("lexical/2-1024", entity=0.99).entity == 0.99
+    assert thresholds_for("lexical/2-1024").entity == thresholds_for("lexical/2-64").entity
     assert thresholds_for("somebody/elses-model") == Thresholds(entity=0.9, predicate=0.85)
 
 
@@ -284,3 +284,40 @@ def test_the_bench_is_importable_without_running(monkeypatch):
 
     assert len(entity_merging.read_pairs("entity_pairs.jsonl")) >= 150
     assert len(entity_merging.read_pairs("predicate_pairs.jsonl")) >= 100
+
+
+def test_a_thing_has_one_date_of_what_happens_once():
+    assert all(
+        opposition(raw("Orchid", "was founded in", "1998"), raw("Orchid", "was founded in", "2001", evidence="e2")).values()
+    )
+
+
+def opposition(*triples):
+    return {triple.object: triple.opposes for triple in build(*triples).triples}
+
+
+def test_another_number_of_the_same_subject_and_predicate_is_opposed():
+    first, second = raw("Orchid", "has a budget of", "4 M euros"), raw("Orchid", "has a budget of", "5 M euros", evidence="e2")
+    other = raw("Tulip", "has a budget of", "6 M euros", evidence="e2")
+    key = predicate_key("has a budget of")
+    assert opposition(first, second, other) == {
+        "4 M euros": (f"{key} 5 M euros",),
+        "5 M euros": (f"{key} 4 M euros",),
+        "6 M euros": (),
+    }
+
+
+@pytest.mark.parametrize(
+    ("predicate", "objects", "evidence"),
+    [
+        ("was founded in", ("1998", "2001"), ("e1", "e1")),  # one statement with both is a list
+        ("won the cup in", ("1998", "2001"), ("e1", "e2")),
+        ("played in Lisse on", ("3 March 2025", "5 May 2025"), ("e1", "e2")),
+        ("was rebuilt in", ("1998", "2001", "2005"), ("e1", "e2", "e3")),
+        ("sold", ("5 pumps in March", "6 pumps in April"), ("e1", "e2")),
+        ("contains", ("vitamin B6", "vitamin B12"), ("e1", "e2")),
+    ],
+)
+def test_what_has_several_values_is_not_opposed(predicate, objects, evidence):
+    triples = [raw("Orchid", predicate, name, evidence=id_) for name, id_ in zip(objects, evidence, strict=True)]
+    assert not any(opposition(*triples).values())

@@ -135,6 +135,25 @@ def test_lexical_counts_words_and_marks():
     assert LexicalEmbedder().count_tokens("Ice, it melts!") == 5
 
 
+@pytest.mark.parametrize(
+    ("question", "near", "far"),
+    [
+        ("宁波", "公司总部位于宁波市。", "我们在波兰和宁夏有工厂。"),
+        ("東京", "東京本社のサーバーは毎週点検されます。", "京都のパン屋は月曜日に休みます。"),
+        ("ยา", "ผู้ป่วยควรกินยาแก้ปวดหลังอาหาร", "โรงงานตั้งอยู่ในจังหวัดเชียงใหม่"),
+        ("osterreich", "Ein Werk steht in Österreich.", "Das Werk steht in Frankreich."),
+    ],
+)
+def test_lexical_finds_a_word_inside_a_run_and_without_its_accents(question, near, far):
+    asked, one, other = LexicalEmbedder().embed([question, near, far])
+    assert asked @ one > 0.15
+    assert asked @ one > asked @ other + 0.1
+
+
+def test_lexical_counts_each_character_of_a_script_without_spaces():
+    assert LexicalEmbedder().count_tokens("公司总部位于宁波, café P-17") == 8 + 5
+
+
 def test_lexical_needs_a_dimension():
     with pytest.raises(ConfigurationError):
         LexicalEmbedder(0)
@@ -178,7 +197,6 @@ def test_another_encoder_is_read_from_its_folder(tmp_path, minilm):
         ("model.safetensors", "no weights"),
         ("tokenizer.json", "{}"),
         ("modules.json", '[{"type": "sentence_transformers.models.Dense"}]'),
-        ("config_sentence_transformers.json", '{"default_prompt_name": "query"}'),
         ("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}'),
     ],
 )

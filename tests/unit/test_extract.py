@@ -85,7 +85,7 @@ def test_patterns_give_triples_and_the_record_of_a_free_call():
     got, call = step.from_patterns(query(), items, "2026-01-01T00:00:00+00:00")
     assert [(raw.subject, raw.object) for raw in got.triples] == [("Plants", "carbon dioxide")]
     assert {raw.call_id for raw in got.triples} == {call.id}
-    assert (call.stage, call.model, call.cost_usd, call.tokens_in, call.tokens_out) == ("triples", "patterns/2", 0.0, 0, 0)
+    assert (call.stage, call.model, call.cost_usd, call.tokens_in, call.tokens_out) == ("triples", "patterns/3", 0.0, 0, 0)
     again = step.from_patterns(query(), items, "2027-01-01T00:00:00+00:00")[1]
     assert again.model_copy(update={"created_at": call.created_at}) == call
     other = step.from_patterns(query(), evidence(["Plants absorb water."]))[1]

@@ -127,7 +127,7 @@ def test_patterns_alone_ask_for_no_triples_and_are_named_as_their_source(store, 
     (subgraph,) = store.read([store.sources()[0].id])
     assert subgraph.triples
     models = {call.id: call.model for call in subgraph.calls}
-    assert {models[id_] for triple in subgraph.triples for id_ in triple.call_ids} == {"patterns/2"}
+    assert {models[id_] for triple in subgraph.triples for id_ in triple.call_ids} == {"patterns/3"}
 
 
 def test_a_teacher_without_triples_falls_back_to_patterns_unless_told_not_to(store, teacher):

@@ -64,8 +64,8 @@ def test_an_endless_question_is_cut():
 
 
 def test_a_threshold_is_the_embedders_own_or_given():
-    assert thresholds("lexical/1-1024") != thresholds("sentence-transformers/all-MiniLM-L6-v2")
-    assert thresholds("lexical/1-1024", 0.9) == thresholds("anything", 0.9)
+    assert thresholds("lexical/2-1024") != thresholds("sentence-transformers/all-MiniLM-L6-v2")
+    assert thresholds("lexical/2-1024", 0.9) == thresholds("anything", 0.9)
     assert thresholds("anything", 0.9).line == thresholds("anything", 0.9).answer == 0.9
 
 

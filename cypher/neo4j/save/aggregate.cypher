@@ -2,7 +2,8 @@
 //     order of id, so that two never wait for each other. Triples of one ordered pair and predicate key whose evidence was kept
 //     are a claim, whose confidence merges what each teacher says (an evidence counts once a teacher) and then the teachers.
 //     Claims below the threshold are pruned. strategy `predicate` makes each claim an edge; `pair` makes one edge of those claims
-//     of a pair that contradict no other, and an edge of each of the rest. The best top_k stay (of a document, document_top_k),
+//     of a pair that contradict no other, and an edge of each of the rest. A claim is named by its key, a space and its object
+//     where a triple opposes one of another object of its subject. The best top_k stay (of a document, document_top_k),
 //     and the source is marked with what its graph is made of and how. revision and sizes tell a reader whether what it read is of
 //     one state (drag_graph/stores/neo4j/neo4j_rows.py). merge is max, mean or noisy-or; statements holds, by edge id, sentences to use
 //     instead of the joined ones. What it must make is defined in drag_graph/graph/aggregate.py
@@ -65,7 +66,9 @@ CALL (q, kept, calls) {
   RETURN count(*) AS found, collect([g IN groups | {
     id: g.id, s: s, o: o, rivals: [key IN head(g.claims).rivals | pair + '-' + key],
     confidence: reduce(best = 0.0, c IN g.claims | CASE WHEN c.confidence > best THEN c.confidence ELSE best END),
-    triples: [t IN triples WHERE t.key IN [c IN g.claims | c.key]]
+    triples: [t IN triples WHERE t.key IN [c IN g.claims | c.key]],
+    denied: reduce(all = [], t IN triples | all + CASE WHEN t.key IN [c IN g.claims | c.key]
+      THEN [name IN t.opposes WHERE name CONTAINS ' '] ELSE [] END)
   }]) AS pairs
 }
 CALL (pairs) {
@@ -79,10 +82,15 @@ WITH q, top_k, found, ranked[..top_k] AS edges
 SET q.graph = CASE WHEN found = 0 THEN 'evidence_only' WHEN size(edges) = 0 THEN 'multigraph' ELSE 'simple' END,
   q.sizes = q.sizes[..4] + size(edges), q.revision = randomUUID(),
   q.aggregation = $strategy + ' ' + $merge + ' ' + toString($threshold) + ' ' + toString(top_k)
-WITH q, edges
+WITH q, edges, any(e IN edges WHERE e.denied <> []) AS denying
 UNWIND range(0, size(edges) - 1) AS rank
-WITH q, rank, edges, edges[rank] AS edge
-WITH q, rank, edge, edge.s AS s, edge.o AS o, edge.triples AS triples, [e IN edges WHERE e.id IN edge.rivals | e.id] AS contradicts
+WITH q, rank, edges, edges[rank] AS edge, denying
+WITH q, rank, edge, edge.s AS s, edge.o AS o, edge.triples AS triples, CASE
+  WHEN edge.rivals = [] AND NOT denying THEN []
+  ELSE [e IN edges WHERE e.id IN edge.rivals OR ((e.denied <> [] OR edge.denied <> []) AND e.s = edge.s AND e.id <> edge.id AND
+    (any(t IN e.triples WHERE t.key + ' ' + e.o.name IN edge.denied) OR
+      any(t IN edge.triples WHERE t.key + ' ' + edge.o.name IN e.denied))) | e.id]
+  END AS contradicts
 WITH *, s.name AS subject, o.name AS object,
   [n IN range(0, size(triples) - 1) WHERE NOT triples[n].key IN [t IN triples[..n] | t.key] | triples[n].predicate] AS said
 WITH *, reduce(out = [], w IN said | CASE WHEN w IN out THEN out ELSE out + w END) AS predicates

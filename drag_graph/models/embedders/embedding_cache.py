@@ -48,6 +48,10 @@ class CachingEmbedder:
                 result[place] = vectors[text]
         return result
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of questions. Only models with a prompt for queries embed them otherwise than documents."""
+        return self.embed(texts)
+
     def encode_texts(self, texts: list[str]) -> Vectors:
         """Return a row for each text, of any length but zero. The texts are distinct and not blank."""
         raise NotImplementedError

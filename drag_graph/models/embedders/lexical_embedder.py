@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from drag_graph.errors import ConfigurationError
+from drag_graph.graph.search_terms import SIGNS, UNSPACED, folded, parts_of
 from drag_graph.models.embedders.embedding_cache import CachingEmbedder
 from drag_graph.ports.vectors import Vectors
 
-_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+_WORD = re.compile(rf"[\w{SIGNS}]+(?:'[\w{SIGNS}]+)*")
 _ENDING = re.compile(r"(?<=\w{3})(?:ies|(?<=[sxzh])es|(?<![sui])s|ing|ed|y)$")
-_PIECE = re.compile(r"\w+|[^\w\s]")
+_PIECE = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+|[^\w\s]")
 # Function words say little about the topic of a text. They weigh less, but remain, so that no text becomes empty.
 _FUNCTION_WORDS = frozenset(
     """
@@ -31,7 +32,8 @@ class LexicalEmbedder(CachingEmbedder):
 
     A text is the sum of its words, weighted by 1 + log(count) and, for function words, by 0.2. A word is a hashed feature
     without its common ending (weight 1) and its character 3- and 4-grams (weight 0.7 together). So `cell` and `cells` are
-    similar, but `car` and `automobile` are not: it compares spelling, not meaning.
+    similar, but `car` and `automobile` are not: it compares spelling, not meaning. Accents do not count, and in scripts
+    without spaces every pair of neighbouring characters is a word.
     """
 
     def __init__(self, dimension: int = 1024) -> None:
@@ -43,7 +45,7 @@ class LexicalEmbedder(CachingEmbedder):
 
     @property
     def name(self) -> str:
-        return f"lexical/1-{self._dimension}"
+        return f"lexical/2-{self._dimension}"
 
     @property
     def dimension(self) -> int:
@@ -53,7 +55,7 @@ class LexicalEmbedder(CachingEmbedder):
         rows = np.zeros((len(texts), self._dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             # A text without words is one feature, so that its vector is not zero.
-            counts = Counter(_WORD.findall(text.casefold())) or Counter([text.strip()])
+            counts = Counter(part for word in _WORD.findall(folded(text)) for part in parts_of(word)) or Counter([text.strip()])
             places, values = [], []
             for word, times in counts.items():
                 where, what = self._features(word)

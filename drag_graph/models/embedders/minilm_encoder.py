@@ -21,6 +21,7 @@ LEAST_ROWS = 16
 ROW_STEPS = (1, 12, 16, 48)
 """Candidates: the heights of the blocks of matrix libraries, and a common multiple."""
 _MORE = (0, 1, 2, 3, 5, 7, 11, 14)
+NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
 GELU_ROWS = 16
 """Rows whose activation is computed together, so that they stay in the processor's cache."""
 
@@ -42,10 +43,14 @@ class _Layer:
     narrow_norm: tuple[Vectors, Vectors]
 
 
-class Encoder:
-    """A sentence encoder of the BERT family with mean or first-token pooling, read from a model's folder.
+class OtherKind(ValueError):  # noqa: N818 - reads as what happened
+    """The model is of a kind that needs sentence-transformers."""
 
-    Raises OSError, ValueError, KeyError or SafetensorError when the folder has no such model.
+
+class Encoder:
+    """A sentence encoder of the BERT family with mean or first-token pooling and without prompts, read from a model's folder.
+
+    Raises OtherKind for another kind of model, and OSError, ValueError, KeyError or SafetensorError if there is no model.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,9 +60,11 @@ class Encoder:
         # Permanently: the threads of a matrix library spin while they wait for each other, which made it 20 times slower
         # on a busy machine. Parallel work comes from the workers of a run.
         threadpool_limits(1, user_api="blas")
+        if (folder / "modules.json").is_file() and not all((folder / file).is_file() for file in NEEDED):
+            raise OtherKind("the files are not those of a BERT model")
         config = _json(folder / "config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
-            raise ValueError(f"the model type {config.get('model_type')!r} is not supported, only BERT with GELU")
+            raise OtherKind(f"the model type {config.get('model_type')!r} is not supported, only BERT with GELU")
         _check_parts(folder)
         arrays = load_file(folder / "model.safetensors")
         weights = {name.removeprefix("bert."): array.astype(np.float32, copy=False) for name, array in arrays.items()}
@@ -188,19 +195,20 @@ def _longest(folder: Path, positions: int) -> int:
 
 
 def _check_parts(folder: Path) -> None:
-    """Raise ValueError for a model with other steps than encoding, pooling and normalising."""
+    """Raise OtherKind for a model with prompts, or with other steps than encoding, pooling and normalising."""
     parts = [str(part.get("type", "")).rpartition(".")[2] for part in _json(folder / "modules.json", [])]
     if other := set(parts) - {"Transformer", "Pooling", "Normalize"}:
-        raise ValueError(f"the model part {min(other)} is not supported")
-    if _json(folder / "config_sentence_transformers.json", {}).get("default_prompt_name"):
-        raise ValueError("models with their own prompt are not supported")
+        raise OtherKind(f"the model part {min(other)} is not supported")
+    settings = _json(folder / "config_sentence_transformers.json", {})
+    if settings.get("default_prompt_name") or any((settings.get("prompts") or {}).values()):
+        raise OtherKind("models with their own prompts are not supported")
 
 
 def _pools_first_token(folder: Path) -> bool:
     pooling = _json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
     chosen = {name for name, value in pooling.items() if name.startswith("pooling_mode_") and value is True}
     if chosen not in ({"pooling_mode_mean_tokens"}, {"pooling_mode_cls_token"}):
-        raise ValueError(f"pooling by {', '.join(sorted(chosen)) or 'nothing'} is not supported")
+        raise OtherKind(f"pooling by {', '.join(sorted(chosen)) or 'nothing'} is not supported")
     return chosen == {"pooling_mode_cls_token"}
 
 

@@ -4,17 +4,20 @@ It cannot read, reason or negate; it only measures which option is similar to th
 the answer, and runs anywhere. docs/students.md explains its scoring.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drag_graph.graph.edge_text import plain_words
-from drag_graph.model import LABELS
+from drag_graph.model import LABELS, Line
 from drag_graph.models.students.option_scoring import softmax
 from drag_graph.ports.model_roles import Embedder, Layout, Prompt, StudentReply
 
 Scores = NDArray[np.float64]
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")  # noqa: RUF001 - Chinese marks
 
 PASSAGE_TOKENS = 200
 """Maximum number of tokens of a passage of joined lines: an embedder ignores what exceeds about 256."""
@@ -64,7 +67,7 @@ class NearestStudent:
         return self._embedder.count_tokens(text)
 
     def answer(self, prompt: Prompt) -> StudentReply:
-        lines = [plain_words(line.text) for line in prompt.lines]
+        lines = [text for line in prompt.lines for text in _texts(line)]
         if not prompt.options:
             return self._open_answer(prompt.question, lines)
         scores = self._scores(prompt.question, prompt.options, lines).round(DECIMALS)
@@ -80,8 +83,8 @@ class NearestStudent:
     def _open_answer(self, question: str, lines: Sequence[str]) -> StudentReply:
         if not lines:
             return StudentReply(text="", label=None, confidence=0.0)
-        vectors = self._embedder.embed([question, *lines]).astype(np.float64)
-        cosines = (vectors[1:] @ vectors[0]).round(DECIMALS)
+        asked, vectors = self._embedder.embed_queries([question]), self._embedder.embed(lines)
+        cosines = (vectors.astype(np.float64) @ asked[0].astype(np.float64)).round(DECIMALS)
         best = int(np.argmax(cosines))
         return StudentReply(text=lines[best], label=None, confidence=float(np.clip(cosines[best], 0.0, 1.0)))
 
@@ -114,6 +117,14 @@ class NearestStudent:
                 room = PASSAGE_TOKENS
             room -= tokens
         return passages
+
+
+def _texts(line: Line) -> list[str]:
+    """Return the sentences of a span without what it opens with, or the words of another line."""
+    if line.kind != "span":
+        return [plain_words(line.text)]
+    text = line.text.removeprefix(line.opening)
+    return [sentence for sentence in _SENTENCE_END.split(text) if any(map(str.isalnum, sentence))] or [text]
 
 
 def support(question: Scores, lines: Scores, passages: Scores) -> Scores:

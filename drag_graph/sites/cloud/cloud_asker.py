@@ -121,7 +121,7 @@ class CloudAsker:
 
     def _choose_sites(self, text: str, asker: RegisteredSite) -> list[_Contribution]:
         """Return the other sites with the nearest summaries, nearest first."""
-        vector = [float(number) for number in self._embedder.embed([text])[0]]
+        vector = [float(number) for number in self._embedder.embed_queries([text])[0]]
         hits = self._registry.nearest(vector, self._settings.asked_summaries, without=asker.id)
         ids = list(dict.fromkeys(hit.site_id for hit in hits))[: self._settings.asked_edges]
         sites = {site.id: site for site in self._registry.sites(ids)}
@@ -189,8 +189,8 @@ class CloudAsker:
     def _prompt(self, question: wire.CloudQuestion, origins: Origins) -> Prompt:
         """Return the prompt with the lines that are closest to the question, from any site."""
         plain = {ref: plain_words(item.text) for ref, (_, item) in origins.items()}
-        vectors = self._embedder.embed([question.question, *plain.values()])
-        scores = closeness(question.question, list(plain.values()), (float(cosine) for cosine in vectors[1:] @ vectors[0]))
+        asked, vectors = self._embedder.embed_queries([question.question])[0], self._embedder.embed(list(plain.values()))
+        scores = closeness(question.question, list(plain.values()), (float(cosine) for cosine in vectors @ asked))
         selection = select_lines(
             list(_candidates(origins, plain, scores)),
             count_tokens=self._student.count_tokens,

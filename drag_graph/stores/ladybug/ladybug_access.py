@@ -1,6 +1,7 @@
 """A namespace of an embedded store: its file, its schema, and transactions on it."""
 
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
@@ -17,6 +18,11 @@ from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.ladybug.vector_index import vector_bytes, vector_of
 from drag_graph.stores.shared import migrations as migrate
 from drag_graph.stores.shared.transaction import Result
+
+
+def revision_key(namespace: str) -> str:
+    """Return the key under which the revision of a namespace is stored."""
+    return f"revision\x1f{namespace}"
 
 
 class LadybugAccess:
@@ -101,9 +107,16 @@ class LadybugAccess:
         """Open a reading transaction (`Engine.reading`) once the schema is known to be this version's."""
         return self.ready().reading()
 
-    def writing(self) -> AbstractContextManager[LadybugTransaction]:
+    @contextmanager
+    def writing(self) -> Iterator[LadybugTransaction]:
         """Open the writing transaction (`Engine.writing`) once the schema is known to be this version's."""
-        return self.ready().writing()
+        with self.ready().writing() as session:
+            yield session
+            changed = session.changed_vectors is None or bool(session.changed_vectors)
+            if changed or session.changed_edges or session.changed_links:
+                token = uuid.uuid4().hex
+                links = token if session.changed_links else ""
+                session.run("index_revise", key=revision_key(self._namespace), revision=token, links=links)
 
     def in_reading(self, work: Callable[[LadybugTransaction], Result]) -> Result:
         """Return what `work` returns of a reading transaction."""

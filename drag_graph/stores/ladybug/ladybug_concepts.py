@@ -2,13 +2,15 @@
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from drag_graph.errors import StoreLocked
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.ladybug.ladybug_search import LadybugPart
+from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
+from drag_graph.stores.shared.transaction import Result, Run
 
 _linked: dict[tuple[str, str], str] = {}
 """The threads that link, by file and namespace. The lock on the file excludes other processes."""
@@ -21,6 +23,13 @@ class LadybugConcepts(LadybugPart, SharedConcepts):
     # The engine processes the rows that a statement was planned with again in every later call.
     rows_at_once = 32
     vectors_at_once = 32
+
+    def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
+        def write(session: LadybugTransaction) -> Result:
+            session.changed_vectors, session.changed_links = changed_vectors, True
+            return work(session.run)
+
+        return self._access.in_writing(write)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

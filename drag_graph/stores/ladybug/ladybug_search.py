@@ -2,20 +2,36 @@
 
 The engine's vector index needs a download, so vectors are compared here, all at once, in single precision. After a write, the
 vectors that it may have changed are read again; all of them, if these are many or unknown, as after a replacement, an erasure
-or a failed write. An expansion is a few statements of one reading transaction.
+or a failed write. Words, units and facts are in a full-text index next to the store (`text_index`).
 """
 
+import json
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 
-from drag_graph.graph.expansion import Step, Walk, concept_ids, ranked
+from drag_graph.graph.names import concept_ids
 from drag_graph.graph.paging import pages
-from drag_graph.model import Subgraph
-from drag_graph.ports.graph_search import LIMITS, Candidates, Expansion, Hit, Limits, Seed
-from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
+from drag_graph.model import DEFAULT_NAMESPACE, Subgraph
+from drag_graph.ports.graph_search import (
+    EVERYTHING,
+    Candidates,
+    Fact,
+    Found,
+    Hit,
+    Passage,
+    Restriction,
+    Unit,
+    is_within,
+)
+from drag_graph.ports.vectors import Vectors
+from drag_graph.stores.ladybug.ladybug_access import LadybugAccess, revision_key
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
-from drag_graph.stores.ladybug.subgraph_reading import read_subgraphs
+from drag_graph.stores.ladybug.subgraph_reading import read_parts
+from drag_graph.stores.ladybug.text_index import TextIndex, delete_files
 from drag_graph.stores.ladybug.vector_index import VectorIndex
 from drag_graph.stores.shared.transaction import NamespacePart, Row
 
@@ -23,7 +39,8 @@ IDS_AT_ONCE = 32
 """The engine processes the rows that a statement was planned with again in every later call."""
 READ_BY_IDS = 8
 """Up to one vector in this many is read by its id, which takes six times as long as reading it among all."""
-_CANDIDATES = ("queries", "evidence", "similar")
+ENTITIES = 64
+"""Maximum number of a concept's entities that are looked at."""
 _VECTORS = {
     "queries": "search_candidates_query_vectors",
     "evidence": "search_candidates_evidence_vectors",
@@ -31,14 +48,51 @@ _VECTORS = {
     "communities": "search_candidates_community_vectors",
     "summaries": "summary_vectors",
 }
+_FACT = (
+    "SELECT f.id, u.id, u.source_id, f.evidence_id, f.subject_id, f.subject, coalesce(s.node, f.subject_id), "
+    "f.predicate, f.object_id, f.object, coalesce(o.node, f.object_id), f.confidence "
+    "FROM fact f JOIN unit u ON u.n = f.unit LEFT JOIN node s ON s.entity_id = f.subject_id "
+    "LEFT JOIN node o ON o.entity_id = f.object_id"
+)
+_FACTS_OF_UNITS = f"{_FACT} WHERE f.unit IN (SELECT value FROM json_each(?)) ORDER BY f.id"
+_FACTS_OF_ENTITIES = (
+    f"{_FACT} WHERE f.id IN (SELECT id FROM fact WHERE subject_id IN (SELECT value FROM json_each(?)) "
+    "UNION SELECT id FROM fact WHERE object_id IN (SELECT value FROM json_each(?))) ORDER BY f.confidence DESC, f.id LIMIT ?"
+)
+_UNIT = (
+    "SELECT u.id, u.source_id, s.is_document, s.title, s.date, u.position, u.start, u.page, u.heading, u.text, t.terms, u.n "
+    "FROM unit u JOIN source s ON s.id = u.source_id JOIN unit_terms t ON t.rowid = u.n "
+    "WHERE u.id IN (SELECT value FROM json_each(?))"
+)
+_PASSAGE = (
+    "SELECT p.unit, p.id, p.text, p.position, p.start, p.end, t.terms FROM passage p JOIN passage_terms t ON t.rowid = p.n "
+    "WHERE p.unit IN (SELECT value FROM json_each(?)) ORDER BY p.position, p.id"
+)
 
 
 class LadybugSearch:
     """The `GraphSearch` port on an embedded store; see there for what each method promises."""
 
-    def __init__(self, access: LadybugAccess) -> None:
+    def __init__(self, access: LadybugAccess, *, read_only: bool) -> None:
         self._access = access
+        self._read_only = read_only
         self._indexes: dict[str, VectorIndex] = {}
+        self._text_index: TextIndex | None = None
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Release the full-text index."""
+        with self._lock:
+            if self._text_index is not None:
+                self._text_index.close()
+            self._text_index = None
+
+    def erase_index(self) -> None:
+        """Delete the full-text indexes of all namespaces, so that they contain nothing that was erased."""
+        self.close()
+        path = Path(self._access.location)
+        for file in path.parent.glob(f"{path.name}*.search"):
+            delete_files(file)
 
     def index(self, kind: str) -> VectorIndex:
         """Return the current vectors of `queries`, `evidence`, `similar` concepts or `communities`."""
@@ -64,110 +118,104 @@ class LadybugSearch:
             for page in pages(ids, IDS_AT_ONCE):
                 yield from session.run(f"search_candidates_vectors_{kind}", namespace=self._access.namespace, ids=page)
 
-    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
-        rows = np.asarray([vector], dtype=np.float32)
-        pairs = {kind: self.index(kind).nearest(rows, k)[0] if any(vector) else [] for kind in _CANDIDATES}
-        ids = concept_ids(self._access.namespace, keys)
-        with self._access.reading() as session:
-            own = session.run("read_sources", namespace=self._access.namespace, ids=[source_id])
-            ranks = {kind: ranked(self._hits(session, dict(hits)), k) for kind, hits in pairs.items()}
-            named = {hit.id: hit for hit in self._hits(session, dict.fromkeys(ids, 1.0))}
-        return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
+    def _text(self, session: LadybugTransaction) -> TextIndex:
+        """Return the full-text index in the state that a transaction sees."""
+        namespace = self._access.namespace
+        with self._lock:
+            if self._text_index is None:
+                path = Path(self._access.location)
+                part = "" if namespace == DEFAULT_NAMESPACE else f".{sha256(namespace.encode()).hexdigest()[:12]}"
+                self._text_index = TextIndex(path.with_name(f"{path.name}{part}.search"), read_only=self._read_only)
+            self._text_index.update(session, namespace, revision_key(namespace))
+            return self._text_index
 
-    def _hits(self, session: LadybugTransaction, scores: dict[str, float]) -> list[Hit]:
-        rows = [
-            row
-            for page in pages(list(scores), IDS_AT_ONCE)
-            for row in session.run("search_candidates", namespace=self._access.namespace, ids=page)
-        ]
+    def prepare(self) -> None:
+        """Bring the full-text index up to date, so that the next search need not."""
+        with self._access.reading() as session:
+            self._text(session)
+
+    def candidates(
+        self,
+        vector: Sequence[float],
+        terms: Sequence[str],
+        keys: Sequence[str],
+        k: int,
+        *,
+        source_id: str = "",
+        only: Restriction = EVERYTHING,
+    ) -> Candidates:
+        namespace, numbers = self._access.namespace, np.asarray([vector], dtype=np.float32)
+        concepts = concept_ids(namespace, keys)
+        with self._access.reading() as session:
+            text = self._text(session)
+            sources = _sources(text, only) if only else None
+            near = {kind: self._nearest(kind, text, numbers, k, sources) for kind in ("queries", "evidence")}
+            by_words = text.matching("passage", terms, k, sources)
+            units = text.matching("unit", terms, k, sources)
+            own = session.run("read_sources", namespace=namespace, ids=[source_id])
+            names = {row["id"]: row["text"] for row in self._by_ids(session, "search_queries", list(near["queries"]))}
+            named = {row["id"]: Hit(**row, score=1.0) for row in self._by_ids(session, "search_concepts", concepts)}
+        found = text.rows(
+            "SELECT p.id, u.id FROM passage p JOIN unit u ON u.n = p.unit WHERE p.id IN (SELECT value FROM json_each(?))",
+            [json.dumps([*near["evidence"], *by_words])],
+        )
+        unit_of = dict(found)
+        return Candidates(
+            own=bool(own) and (sources is None or source_id in sources),
+            queries=tuple(Hit(id_, score, names[id_]) for id_, score in near["queries"].items() if id_ in names),
+            named=tuple(named[id_] for id_ in concepts if id_ in named),
+            found=Found({id_: score for id_, score in near["evidence"].items() if id_ in unit_of}, by_words, units, unit_of),
+        )
+
+    def _nearest(
+        self, kind: str, text: TextIndex, numbers: Vectors, k: int, sources: frozenset[str] | None
+    ) -> dict[str, float]:
+        """Return up to `k` ids of queries or evidence with their cosines, of all sources or of these, nearest first."""
+        if not numbers.any():
+            return {}
+        allowed = sources
+        if kind == "evidence" and sources is not None:
+            rows = text.rows(
+                "SELECT p.id FROM passage p JOIN unit u ON u.n = p.unit WHERE u.source_id IN (SELECT value FROM json_each(?))",
+                [json.dumps(sorted(sources))],
+            )
+            allowed = frozenset(id_ for (id_,) in rows)
+        return dict(self.index(kind).nearest(numbers, k, among=allowed)[0])
+
+    def _by_ids(self, session: LadybugTransaction, name: str, ids: Sequence[str]) -> list[Row]:
         return [
-            Hit(row["id"], scores[row["id"]], row["text"], row["source_id"], row["cluster"], row["entities"]) for row in rows
+            row for page in pages(ids, IDS_AT_ONCE) for row in session.run(name, namespace=self._access.namespace, ids=page)
         ]
 
-    def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
-        walk = Walk()
-        named = [seed for seed in seeds if seed.kind == "concept"]
+    def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:
         with self._access.reading() as session:
-            for seed in seeds:
-                walk.steps += self._direct_steps(session, seed)
-            walk.steps += self._named(session, named, limits)
-            if hops > 1:
-                walk.steps += self._far(session, walk, limits)
-            graphs = self._subgraphs(session, walk.source_ids(seeds))
-        return walk.expansion(graphs, seeds)
+            text = self._text(session)
+        heads = text.rows(_UNIT, [json.dumps(list(ids))])
+        numbers = json.dumps([head[-1] for head in heads])
+        rows = text.rows(_PASSAGE, [numbers])
+        cosines = self.index("evidence").cosines([row[1] for row in rows], np.asarray(vectors, dtype=np.float32))
+        passages: dict[int, list[Passage]] = {}
+        for row, own in zip(rows, cosines.tolist(), strict=True):
+            passages.setdefault(row[0], []).append(Passage(*row[1:], tuple(own)))
+        facts_by_unit: dict[str, list[Fact]] = {}
+        if facts:
+            for row in text.rows(_FACTS_OF_UNITS, [numbers]):
+                facts_by_unit.setdefault(row[1], []).append(Fact(*row))
+        return [_unit(head, passages.get(head[-1], []), facts_by_unit.get(head[0], [])) for head in heads]
 
-    def _named(self, session: LadybugTransaction, seeds: Sequence[Seed], limits: Limits) -> list[Step]:
-        """Return the edges that clusters lead to."""
-        members = self._members(session, [seed.id for seed in seeds])
-        steps: list[Step] = []
-        for seed in seeds:
-            entities = self._entities(session, members[seed.id], limits.entities)
-            rows = sorted(self._edges(session, entities), key=lambda row: (-row["confidence"], row["id"]))[: limits.edges]
-            steps += [_step(row, 1, seed.id, seed.score) for row in rows]
-        return sorted(steps, key=lambda step: (-step.score * step.confidence, step.edge_id, step.seed))[: limits.near]
+    def around(self, nodes: Sequence[str], limit: int) -> list[Fact]:
+        with self._access.reading() as session:
+            text = self._text(session)
+        found: dict[str, Fact] = {}
+        for node in dict.fromkeys(nodes):
+            members = text.rows("SELECT entity_id FROM node WHERE node = ? ORDER BY entity_id LIMIT ?", [node, ENTITIES])
+            entities = json.dumps([id_ for (id_,) in members] or [node])
+            found |= {row[0]: Fact(*row) for row in text.rows(_FACTS_OF_ENTITIES, [entities, entities, limit])}
+        return list(found.values())
 
-    def _direct_steps(self, session: LadybugTransaction, seed: Seed) -> list[Step]:
-        """Return the edges that a query or an evidence leads to."""
-        if seed.kind == "concept":
-            return []
-        source_id = seed.id if seed.kind == "query" else seed.source_id
-        rows = session.run("read_subgraphs_edges", namespace=self._access.namespace, source_id=source_id)
-        edges = [{**row, "source_id": source_id} for row in rows]
-        if seed.kind == "query":
-            return [_step(row, 0, seed.id, seed.score) for row in edges]
-        return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]
-
-    def _far(self, session: LadybugTransaction, walk: Walk, limits: Limits) -> list[Step]:
-        existing = {step.edge_id for step in walk.steps}
-        steps: list[tuple[float, Step]] = []
-        frontier = walk.frontier(limits.frontier)
-        called = {entity: session.run("search_expand_concepts", entity=entity) for entity, _ in frontier}
-        members = self._members(session, [row["cluster"] for names in called.values() for row in names if row["cluster"]])
-        for entity, way in frontier:
-            entities = self._entities(session, [row["id"] for row in called[entity]], limits.beyond)
-            clusters = [row["cluster"] for row in called[entity] if row["cluster"]]
-            entities += self._entities(session, [id_ for cluster in clusters for id_ in members[cluster]], limits.beyond)
-            strength = way.score * way.confidence
-            steps += [
-                (strength * row["confidence"], _step(row, way.hop + 1, way.seed, way.score))
-                for row in self._edges(session, list(dict.fromkeys([entity, *entities])))
-                if row["id"] not in existing
-            ]
-        steps.sort(key=lambda pair: (-pair[0], pair[1].edge_id))
-        return list(dict.fromkeys(step for _, step in steps))[: limits.far]
-
-    def _subgraphs(self, session: LadybugTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
-        subgraphs = [
-            subgraph
-            for page in pages(source_ids, IDS_AT_ONCE)
-            for subgraph in read_subgraphs(session, self._access.namespace, page)
-        ]
-        return sorted(subgraphs, key=lambda subgraph: subgraph.source_id)
-
-    def _members(self, session: LadybugTransaction, clusters: Sequence[str]) -> dict[str, list[str]]:
-        """Return the concepts of each cluster; the representing one comes first, even while the cluster is not judged.
-
-        One statement for all, because it scans every concept of the namespace.
-        """
-        members = {cluster: {cluster: None} for cluster in clusters}
-        if members:
-            rows = session.run("search_expand", namespace=self._access.namespace, clusters=list(members))
-            for row in sorted(rows, key=lambda row: str(row["id"])):
-                members[row["cluster"]][row["id"]] = None
-        return {cluster: list(ids) for cluster, ids in members.items()}
-
-    @staticmethod
-    def _entities(session: LadybugTransaction, concepts: Sequence[str], limit: int) -> list[str]:
-        ids: list[str] = []
-        for concept in concepts:
-            if len(ids) < limit:
-                ids += [row["id"] for row in session.run("search_expand_entities", concept=concept, limit=limit - len(ids))]
-        return ids
-
-    @staticmethod
-    def _edges(session: LadybugTransaction, entities: Sequence[str]) -> list[Row]:
-        rows = [row for entity in entities for row in session.run("search_expand_edges", entity=entity)]
-        return list({row["id"]: row for row in rows}.values())
+    def subgraphs(self, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Subgraph]:
+        with self._access.reading() as session:
+            return read_parts(session, self._access.namespace, evidence_ids, pairs)
 
 
 class LadybugPart(NamespacePart):
@@ -178,5 +226,15 @@ class LadybugPart(NamespacePart):
         self._index = index
 
 
-def _step(row: Row, hop: int, seed: str, score: float) -> Step:
-    return Step(row["id"], row["source_id"], row["confidence"], (row["subject_id"], row["object_id"]), hop, seed, score)
+def _sources(text: TextIndex, only: Restriction) -> frozenset[str]:
+    """Return the ids of the sources that a restriction allows."""
+    rows = text.rows("SELECT id, title, date, tags FROM source")
+    return frozenset(id_ for id_, title, date, tags in rows if is_within(only, id_, title, date, json.loads(tags)))
+
+
+def _unit(head: tuple, passages: Sequence[Passage], facts: Sequence[Fact]) -> Unit:  # type: ignore[type-arg]
+    id_, source_id, is_document, title, date, position, start, page, heading, text, terms, _ = head
+    if not is_document:
+        terms = " ".join([terms, *(passage.terms for passage in passages)])
+    place = (position, start, page, tuple(json.loads(heading)))
+    return Unit(id_, source_id, bool(is_document), title, date, *place, text, terms, tuple(passages), tuple(facts))

@@ -27,17 +27,20 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
     _search: LadybugSearch | None = None
 
     def _release(self) -> None:
+        if self._search is not None:
+            self._search.close()
         self._search = None
         super()._release()
 
     def compact(self, patience: float = READ_PATIENCE) -> None:
         """Put a new file with what is live in the place of this one (`Engine.compact`): what was erased is in no file then."""
         self.ready().compact(patience)
+        self.search.erase_index()
 
     @property
     def search(self) -> LadybugSearch:
         if self._search is None:
-            self._search = LadybugSearch(self)
+            self._search = LadybugSearch(self, read_only=self._read_only)
         return self._search
 
     @property
@@ -56,7 +59,7 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         if not source_ids:
             return
         with self.writing() as session:
-            session.changed_vectors = ()
+            session.changed_vectors, session.changed_edges = (), True
             rows = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
             for source in rows:
                 session.run("aggregate_erase", namespace=self._namespace, source_id=source["id"])

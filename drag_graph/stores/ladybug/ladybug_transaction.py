@@ -40,6 +40,9 @@ class LadybugTransaction:
 
     perhaps_done = False
     changed_vectors: Collection[str] | None = None
+    changed_edges = False
+    changed_links = False
+    """Whether it may change edges, or which concepts entities refer to, although no vector changes."""
 
     def __init__(
         self, connection: Any, location: str, check: Callable[[], None] | None = None, plans: Plans | None = None

@@ -1,12 +1,16 @@
 """Reading whole subgraphs from the embedded engine, in a transaction that the caller has open."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from drag_graph.graph.paging import pages
+from drag_graph.graph.subgraph_parts import proven_part
 from drag_graph.model import Subgraph
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.shared.shared_rows import subgraph_of
 from drag_graph.stores.shared.transaction import Row
 
+ROWS_AT_ONCE = 32
+"""The engine processes the rows that a statement was planned with again in every later call."""
 PARTS = ("evidence", "entities", "triples", "edges")
 
 
@@ -30,3 +34,42 @@ def _subgraph(session: LadybugTransaction, namespace: str, head: Row) -> Subgrap
     if head["kind"] == "document":
         parts["chunks"] = session.run("read_subgraphs_chunks", **source)
     return subgraph_of(namespace, head, parts)
+
+
+def read_parts(
+    session: LadybugTransaction, namespace: str, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> list[Subgraph]:
+    """Return the parts of subgraphs with this evidence and with the simple edges between these pairs of entities."""
+    ends = [{"subject_id": subject, "object_id": object_} for subject, object_ in dict.fromkeys(pairs)]
+    parts: dict[str, list[Row]] = {
+        part: [row for page in pages(ends, ROWS_AT_ONCE) for row in session.run(f"search_parts_{part}", pairs=page)]
+        for part in ("edges", "triples")
+    }
+    behind = [row["evidence_id"] for row in parts["triples"]]
+    parts["evidence"] = _by_ids(session, "search_parts_evidence", [*evidence_ids, *behind], namespace=namespace)
+    made: dict[str, list[str]] = {}
+    for row in _by_ids(session, "search_parts_calls", [row["id"] for row in parts["evidence"]]):
+        made.setdefault(row["id"], []).append(row["call_id"])
+    for row in parts["evidence"]:
+        row["call_ids"] = made.get(row["id"], ())
+    chunk_ids = [row["chunk_id"] for row in parts["evidence"] if row["chunk_id"]]
+    parts["chunks"] = _by_ids(session, "search_parts_chunks", chunk_ids)
+    by_source: dict[str, dict[str, list[Row]]] = {}
+    for part, rows in parts.items():
+        for row in rows:
+            by_source.setdefault(row.pop("source_id"), {name: [] for name in parts})[part].append(row)
+    heads = {
+        head["id"]: head
+        for page in pages(sorted(by_source), ROWS_AT_ONCE)
+        for head in session.run("read_subgraphs", namespace=namespace, source_ids=page)
+    }
+    calls = _by_ids(session, "read_subgraphs_calls", [id_ for head in heads.values() for id_ in head["call_ids"]])
+    by_id = {call["id"]: call for call in calls}
+    for id_, head in heads.items():
+        by_source[id_]["calls"] = [by_id[call_id] for call_id in head["call_ids"] if call_id in by_id]
+    return [proven_part(subgraph_of(namespace, head, by_source[id_])) for id_, head in sorted(heads.items())]
+
+
+def _by_ids(session: LadybugTransaction, name: str, ids: Iterable[str], **values: str) -> list[Row]:
+    distinct = list(dict.fromkeys(ids))
+    return [row for page in pages(distinct, ROWS_AT_ONCE) for row in session.run(name, ids=page, **values)]

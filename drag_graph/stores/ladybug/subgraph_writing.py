@@ -1,5 +1,6 @@
 """Writing subgraphs and answers to the embedded engine, in a transaction that the caller has open."""
 
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 
 from drag_graph.graph.paging import pages
@@ -53,7 +54,8 @@ def write_edges(
         claims = session.run("aggregate", namespace=namespace, source_id=id_, merge=own.merge)
         edges_of_source, kind = rows.edge_rows(id_, claims, own)
         edges += edges_of_source
-        marks.append({"id": id_, "graph": kind, "aggregation": aggregation_text(own)})
+        revision = uuid.uuid4().hex
+        marks.append({"id": id_, "graph": kind, "aggregation": aggregation_text(own), "revision": revision})
     write_rows(session, namespace, {"mark_graphs": marks, "save_edges": edges})
 
 

@@ -3,7 +3,7 @@
 import math
 import zlib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -27,6 +27,7 @@ class VectorIndex:
     version: int
     ids: list[str]
     vectors: Vectors
+    _place_by_id: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, version: int, rows: Iterable[dict[str, Any]]) -> "VectorIndex":
@@ -64,8 +65,33 @@ class VectorIndex:
         """Length of the vectors; 0 if there are none."""
         return self.vectors.shape[1] if self.ids else 0
 
-    def nearest(self, vectors: Vectors, k: int, *, floor: float = -math.inf) -> list[list[tuple[str, float]]]:
-        """Return up to `k` (id, cosine) pairs for each vector, best first, then by id; a zero vector has none."""
+    def cosines(self, ids: Sequence[str], vectors: Vectors) -> Vectors:
+        """Return a row for each id with its cosine with each vector; 0 if it has no vector, or one of another length."""
+        result = np.zeros((len(ids), len(vectors)), dtype=np.float32)
+        if vectors.shape[1] == self.width:
+            places = self._places()
+            pairs = [(row, places[id_]) for row, id_ in enumerate(ids) if id_ in places]
+            if pairs:
+                rows, own = map(list, zip(*pairs, strict=True))
+                result[rows] = self.vectors[own] @ _units(vectors).T
+        return result
+
+    def _places(self) -> dict[str, int]:
+        if not self._place_by_id:
+            self._place_by_id.update({id_: place for place, id_ in enumerate(self.ids)})
+        return self._place_by_id
+
+    def nearest(
+        self, vectors: Vectors, k: int, *, floor: float = -math.inf, among: Collection[str] | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """Return up to `k` (id, cosine) pairs for each vector, best first, then by id; a zero vector has none.
+
+        With `among`, only these ids are compared.
+        """
+        if among is not None:
+            places = [place for place, id_ in enumerate(self.ids) if id_ in among]
+            part = VectorIndex(self.version, [self.ids[place] for place in places], self.vectors[places])
+            return part.nearest(vectors, k, floor=floor)
         if k < 1 or vectors.shape[1] != self.width:
             return [[] for _ in vectors]
         return [

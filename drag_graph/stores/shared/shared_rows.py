@@ -98,7 +98,12 @@ def evidence_again(answers: Iterable[Row], evidence_ids: Collection[str]) -> lis
     return [
         {"answer_id": answer["id"], "id": id_}
         for answer in answers
-        for id_ in dict.fromkeys(line["ref"] for line in json.loads(answer["line_json"]) if line["kind"] == "evidence")
+        for id_ in dict.fromkeys(
+            ref
+            for line in json.loads(answer["line_json"])
+            if line["kind"] != "edge"
+            for ref in line.get("evidence_ids") or [line["ref"]]
+        )
         if id_ in evidence_ids
     ]
 

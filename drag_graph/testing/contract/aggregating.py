@@ -90,6 +90,38 @@ class AggregationContract(Contract):
         ((edge,),) = [item.edges for item in store.read([graph.query.id])]
         assert (edge.id, edge.contradicts) == (first.id, ())
 
+    @pytest.mark.parametrize("strategy", STRATEGIES)
+    def test_claims_of_one_subject_with_different_numbers_are_edges_that_name_each_other(
+        self, store: GraphStore, namespace: str, strategy: Strategy
+    ) -> None:
+        triples: list[Spec] = [
+            ("Orchid", "has a budget of", "4 M euros", 0.9, 0),
+            ("Orchid", "spends", "4 M euros", 0.9, 0),
+            ("Orchid", "has a budget of", "5 M euros", 0.9, 1),
+            ("Tulip", "has a budget of", "5 M euros", 0.9, 1),
+            ("Orchid", "is led by", "Noor", 0.9, 2),
+        ]
+        graph = make_subgraph(namespace=namespace, triples=triples)
+        settings = Aggregation(strategy=strategy)
+        store.save([graph], settings)
+        (subgraph,) = store.read([graph.query.id])
+        assert_same(subgraph, expected(graph, settings))
+        old, new, *agreed = (edge for edge in subgraph.edges if edge.predicates != ("spends",))
+        assert (old.contradicts, new.contradicts) == ((new.id,), (old.id,))
+        assert not any(edge.contradicts for edge in agreed)
+        for change in ({"top_k": 1}, {"threshold": 1.0}):
+            changed = settings.model_copy(update=change)
+            store.aggregate([graph.query.id], changed)
+            assert_same(store.read([graph.query.id]), [expected(graph, changed)])
+            assert not any(edge.contradicts for edge in store.read([graph.query.id])[0].edges)
+        assert [len(edge.contradicts) for edge in subgraph.model_copy(update={"graph": "multigraph"}).usable_edges] == [
+            1,
+            0,
+            1,
+            0,
+            0,
+        ]
+
     @pytest.mark.parametrize("merge", MERGES)
     def test_an_evidence_counts_once_a_teacher_and_teachers_strengthen_each_other(
         self, store: GraphStore, namespace: str, merge: Merge

@@ -76,7 +76,7 @@ def walk(store: GraphStore, answer_id: str) -> dict[tuple[str, str], set[Provena
     lines = answer.lines if answer else ()
     subgraphs = {graph.query.id: graph for graph in store.read(list(dict.fromkeys(line.source_id for line in lines)))}
     standing = {
-        (line.kind, line.ref): provenance_of(line.kind, line.ref, subgraphs[line.source_id])
+        (line.kind, line.ref): provenance_of(line.kind, line.evidence_ids or [line.ref], subgraphs[line.source_id])
         for line in lines
         if line.source_id in subgraphs
     }

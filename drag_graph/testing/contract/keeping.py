@@ -106,7 +106,7 @@ class StoreContract(Contract):
     def test_an_empty_namespace_may_be_claimed_anew(self, open_store: OpenStore, namespace: str) -> None:
         """A run that ends without a query, or whose queries were erased, pins nothing."""
         graph = make_subgraph(namespace=namespace)
-        for name in ("lexical/1-1024", "another"):
+        for name in ("lexical/2-1024", "another"):
             with open_store(namespace) as store:
                 store.embedder((name, DIMENSION))
                 assert store.embedder() == (name, DIMENSION)
@@ -122,7 +122,7 @@ class StoreContract(Contract):
     @pytest.mark.parametrize(
         ("name", "flag"),
         [
-            ("lexical/1-1024", "lexical"),
+            ("lexical/2-1024", "lexical"),
             ("sentence-transformers/all-MiniLM-L6-v2", "minilm"),
             ("sentence-transformers/other", "sentence-transformers/other"),
         ],

@@ -39,6 +39,9 @@ class Angles:
     def embed(self, texts: Sequence[str]) -> Vectors:
         return np.asarray([self._vector(text) for text in texts], dtype=np.float32)
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 

@@ -35,7 +35,7 @@ texts = (
     .map(str.strip)
     .filter(bool)
 )
-names = st.one_of(texts, st.sampled_from(HOSTILE_NAMES), st.sampled_from(("cell", "water", "heat")))
+names = st.one_of(texts, st.sampled_from(HOSTILE_NAMES), st.sampled_from(("cell", "water", "heat", "4 M euros", "5 M euros")))
 
 
 @st.composite

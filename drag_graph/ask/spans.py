@@ -1,0 +1,146 @@
+"""Fill the token budget with what a search found: whole stretches of documents, evidence, edges (docs/adr/0048).
+
+Passages are taken best first until the budget is used. Those of one document stand together, in its order; neighbours are
+joined to one span, which is what the document says there, word for word. The first span of a document opens with its title,
+headings and date. Pure functions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from drag_graph.ask.context_lines import (
+    Candidate,
+    CountTokens,
+    DroppedLine,
+    DropReason,
+    Place,
+    Selection,
+    block,
+    numbered,
+    order_of,
+)
+from drag_graph.graph.edge_text import one_line
+from drag_graph.identity import canonical_text
+from drag_graph.model import Line
+
+LONGEST_GAP = 60
+"""Maximum number of characters between two passages of a chunk that are joined."""
+_ROW = " | "
+"""What separates the cells of a row (`drag_graph.documents.blocks`)."""
+NUMBER = 4
+"""Characters that the number of a line takes."""
+SAMPLE = 20_000
+"""Characters whose tokens are counted to estimate the others."""
+
+
+def fill(
+    candidates: Sequence[Candidate], *, count_tokens: CountTokens, token_budget: int, max_lines: int | None = None
+) -> Selection:
+    """Choose the lines so that `block(lines)` has at most `token_budget` tokens: passages and evidence first, then edges.
+
+    `max_lines` limits the passages and evidence, and the edges. A text that alone exceeds the budget is never shown.
+    """
+    ordered, dropped = list[Candidate](), list[DroppedLine]()
+    texts = set[tuple[str, str]]()
+    for item in sorted(candidates, key=lambda item: (item.kind == "edge", order_of(item))):
+        text = (item.kind, canonical_text(item.text).rstrip(".!"))
+        if text in texts:
+            dropped.append(_dropped(item, "duplicate"))
+        elif max_lines and sum(one.kind == item.kind for one in ordered) == max_lines:
+            dropped.append(_dropped(item, "line limit"))
+        else:
+            ordered.append(item)
+        texts.add(text)
+    chosen = _within(ordered, token_budget / max(_tokens_a_character(ordered, count_tokens), 1e-9))
+    while chosen and count_tokens(block(_lines(chosen))) > token_budget:
+        chosen.pop()
+    refs = {item.ref for item in chosen}
+    dropped += [_dropped(item, "token budget") for item in ordered if item.ref not in refs]
+    return Selection(_lines(chosen), tuple(dropped))
+
+
+def _tokens_a_character(items: Sequence[Candidate], count_tokens: CountTokens) -> float:
+    sample = "\n".join(item.text for item in items)[:SAMPLE]
+    return count_tokens(sample) / len(sample) if sample else 1.0
+
+
+def _within(items: Sequence[Candidate], room: float) -> list[Candidate]:
+    """Return the items that fit into about that number of characters, in their order."""
+    chosen, opened = list[Candidate](), dict[str, list[Place]]()
+    for item in items:
+        size = len(item.text)
+        if item.place is None:
+            size += NUMBER
+        elif item.source_id not in opened:
+            size += NUMBER + len(_opening(item.place))
+        elif not any(_is_adjacent(*sorted((item.place, other), key=_start)) for other in opened[item.source_id]):
+            size += NUMBER
+        if size <= room:
+            room -= size
+            chosen.append(item)
+            if item.place is not None:
+                opened.setdefault(item.source_id, []).append(item.place)
+    return chosen
+
+
+def _lines(chosen: Sequence[Candidate]) -> tuple[Line, ...]:
+    """Return the numbered lines: documents and evidence by their best item, then edges."""
+    groups: dict[str, list[Candidate]] = {}
+    for item in chosen:
+        groups.setdefault(item.source_id if item.place else item.ref, []).append(item)
+    lines = list[Line]()
+    for group in groups.values():
+        lines += _spans(group) if group[0].place else numbered(group)
+    return tuple(line.model_copy(update={"n": n}) for n, line in enumerate(lines, start=1))
+
+
+def _spans(items: Sequence[Candidate]) -> list[Line]:
+    """Return the passages of one document as spans, in its order."""
+    placed = sorted(((item, item.place) for item in items if item.place), key=lambda pair: _start(pair[1]))
+    numbers, number = list[int](), 0
+    for before, (_, place) in zip([None, *placed], placed, strict=False):
+        number += before is None or not _is_adjacent(before[1], place)
+        numbers.append(number)
+    lines, heading = list[Line](), None
+    for _, pairs in groupby(zip(numbers, placed, strict=True), key=lambda pair: pair[0]):
+        members = [pair for _, pair in pairs]
+        first, last = members[0][1], max((place for _, place in members), key=lambda place: place.end)
+        text = one_line(_text(replace(first, end=last.end)))
+        opening = _opening(first) if heading is None else _headings(first) if heading != first.heading else ""
+        heading = first.heading
+        best = min((item for item, _ in members), key=order_of)
+        shown = replace(best, kind="span", text=f"{opening}{text}")
+        (line,) = numbered([shown])
+        ids = tuple(item.ref for item, _ in members)
+        lines.append(line.model_copy(update={"opening": opening, "evidence_ids": ids}))
+    return lines
+
+
+def _start(place: Place) -> tuple[int, int]:
+    return place.start, place.end
+
+
+def _is_adjacent(before: Place, place: Place) -> bool:
+    """Whether two passages are joined. Rows of a table stand alone."""
+    if _ROW in _text(before) or _ROW in _text(place):
+        return False
+    return before.chunk_id == place.chunk_id and place.start - before.end <= LONGEST_GAP
+
+
+def _text(place: Place) -> str:
+    return place.chunk_text[place.start - place.chunk_start : place.end - place.chunk_start]
+
+
+def _opening(place: Place) -> str:
+    """Return what the first span of a document opens with: "notes.md > Budget, 2026-03-02: "."""
+    path = one_line(" > ".join([place.title, *place.heading]))
+    return f"{path}, {place.date}: " if place.date else f"{path}: "
+
+
+def _headings(place: Place) -> str:
+    return f"{one_line(' > '.join(place.heading))}: " if place.heading else ""
+
+
+def _dropped(item: Candidate, reason: DropReason) -> DroppedLine:
+    return DroppedLine(item.kind, item.ref, item.text, reason)

@@ -1,0 +1,258 @@
+"""The full-text index of an embedded store: a SQLite file next to it, derived from it.
+
+It has what search needs of a namespace: units, passages and triples by their ids, and their terms in two FTS5 tables. The
+store has a revision of each source and of the whole; the index is brought up to date whenever these differ, before it answers.
+So it never disagrees with the store, whatever was killed. It may be deleted at any time.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from drag_graph.errors import StoreUnfit
+from drag_graph.graph.paging import pages
+from drag_graph.graph.search_terms import search_terms
+from drag_graph.ledger.sqlite_file import FileKind, SqliteFile
+from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
+from drag_graph.stores.shared.transaction import Row
+
+SOURCES_AT_ONCE = 32
+MOST_POSTINGS = 20_000
+"""Of the terms of a question, the rarest count: as many as have at most this number of occurrences together."""
+# Vowel signs of Indian and South-East Asian scripts are marks (M), which the tokenizer would take for blanks.
+_TOKENIZER = "tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* M* Co'\""
+_SCHEMA = f"""
+CREATE TABLE state (revision TEXT NOT NULL, links TEXT NOT NULL);
+CREATE TABLE source (
+    id TEXT PRIMARY KEY, revision TEXT NOT NULL, is_document INTEGER NOT NULL, title TEXT NOT NULL, date TEXT NOT NULL,
+    tags TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE unit (
+    n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source_id TEXT NOT NULL, position INTEGER NOT NULL, start INTEGER NOT NULL,
+    page INTEGER, heading TEXT NOT NULL, text TEXT NOT NULL
+);
+CREATE INDEX unit_of_source ON unit (source_id);
+CREATE TABLE passage (
+    n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, unit INTEGER NOT NULL, position INTEGER NOT NULL, start INTEGER NOT NULL,
+    end INTEGER NOT NULL, text TEXT NOT NULL
+);
+CREATE INDEX passage_of_unit ON passage (unit);
+CREATE TABLE fact (
+    id TEXT PRIMARY KEY, unit INTEGER NOT NULL, evidence_id TEXT NOT NULL, subject_id TEXT NOT NULL, subject TEXT NOT NULL,
+    predicate TEXT NOT NULL, object_id TEXT NOT NULL, object TEXT NOT NULL, confidence REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX fact_of_unit ON fact (unit);
+CREATE INDEX fact_of_subject ON fact (subject_id);
+CREATE INDEX fact_of_object ON fact (object_id);
+CREATE TABLE node (entity_id TEXT PRIMARY KEY, node TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX entity_of_node ON node (node);
+CREATE VIRTUAL TABLE unit_terms USING fts5 (terms, {_TOKENIZER});
+CREATE VIRTUAL TABLE passage_terms USING fts5 (terms, {_TOKENIZER});
+CREATE VIRTUAL TABLE unit_vocabulary USING fts5vocab (unit_terms, row);
+CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab (passage_terms, row)
+"""
+_KIND = FileKind(
+    name="full-text index",
+    schema=_SCHEMA,
+    hint="Free disk space or correct the permissions.",
+    restore="Delete {path}; it is made again from the store.",
+    application=0x64726773,
+    version=1,
+)
+_STATE = "SELECT revision, links FROM state"
+
+
+class TextIndex:
+    """The index of one namespace. Thread-safe. With `read_only`, or where the file cannot be written, changes stay in memory."""
+
+    def __init__(self, path: Path, *, read_only: bool) -> None:
+        self._path = path
+        self._read_only = read_only
+        self._file = self._open()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()
+
+    def update(self, session: LadybugTransaction, namespace: str, key: str) -> None:
+        """Bring the index up to the state of the store that a transaction sees; `key` is that of the namespace's revision."""
+        rows = session.run("index_revision", key=key)
+        state = (rows[0]["revision"], rows[0]["links"]) if rows else ("", "")
+        with self._file.reading() as connection:
+            known = connection.execute(_STATE).fetchone()
+        if known == state:
+            return
+        if self._read_only and self._file.path is not None:
+            old, self._file = self._file, self._file.copied()
+            old.close()
+        with self._file.writing() as connection:
+            known = connection.execute(_STATE).fetchone()
+            if known == state:
+                return
+            self._apply(connection, session, namespace)
+            if known is None or known[1] != state[1]:
+                _replace_nodes(connection, session.run("index_nodes", namespace=namespace))
+            connection.execute("DELETE FROM state")
+            connection.execute("INSERT INTO state VALUES (?, ?)", state)
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
+        """Return the rows of a reading statement."""
+        with self._file.reading() as connection:
+            return connection.execute(statement, values).fetchall()
+
+    def matching(self, table: str, terms: Iterable[str], k: int, source_ids: Collection[str] | None) -> dict[str, float]:
+        """Return up to `k` ids of `unit` or `passage` with their BM25 scores for terms, best first."""
+        wanted = self._rarest(table, terms)
+        if not wanted or k < 1:
+            return {}
+        query = " OR ".join(f'"{term}"' for term in wanted)
+        unit = "t" if table == "unit" else "u"
+        join = "" if table == "unit" else "JOIN unit u ON u.n = t.unit "
+        within = "" if source_ids is None else f"AND {unit}.source_id IN (SELECT value FROM json_each(?)) "
+        rows = self.rows(
+            f"SELECT t.id, -bm25({table}_terms) FROM {table}_terms JOIN {table} t ON t.n = {table}_terms.rowid {join}"
+            f"WHERE {table}_terms MATCH ? {within}ORDER BY bm25({table}_terms), t.id LIMIT ?",
+            [query, *([] if source_ids is None else [json.dumps(sorted(source_ids))]), k],
+        )
+        return dict(rows)
+
+    def _rarest(self, table: str, terms: Iterable[str]) -> list[str]:
+        """Return the terms that occur, rarest first, up to a number of occurrences together."""
+        placed = list(dict.fromkeys(terms))
+        marks = ", ".join("?" * len(placed))
+        counted = self.rows(f"SELECT doc, term FROM {table}_vocabulary WHERE term IN ({marks}) ORDER BY doc, term", placed)
+        total, wanted = 0, list[str]()
+        for number, term in counted:
+            total += number
+            if wanted and total > MOST_POSTINGS:
+                break
+            wanted.append(term)
+        return wanted
+
+    def _apply(self, connection: sqlite3.Connection, session: LadybugTransaction, namespace: str) -> None:
+        """Remove and add what differs from the store."""
+        stored = {row["id"]: row["revision"] for row in session.run("index_sources", namespace=namespace)}
+        known = dict(connection.execute("SELECT id, revision FROM source"))
+        changed = [id_ for id_, revision in stored.items() if known.get(id_) != revision]
+        for page in pages([id_ for id_ in known if known[id_] != stored.get(id_)], SOURCES_AT_ONCE):
+            _remove(connection, page)
+        for page in pages(changed, SOURCES_AT_ONCE):
+            _add(connection, session, namespace, page, stored)
+
+    def _open(self) -> SqliteFile:
+        if self._read_only and not self._path.exists():
+            return SqliteFile(_KIND)
+        try:
+            return SqliteFile(_KIND, self._path, read_only=self._read_only)
+        except StoreUnfit:
+            if self._read_only:
+                return SqliteFile(_KIND)
+        delete_files(self._path)  # damaged, or of another version: it is made again
+        try:
+            return SqliteFile(_KIND, self._path)
+        except StoreUnfit:
+            return SqliteFile(_KIND)
+
+
+def delete_files(path: Path) -> None:
+    """Delete an index."""
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            path.with_name(f"{path.name}{suffix}").unlink()
+
+
+def _remove(connection: sqlite3.Connection, source_ids: Sequence[str]) -> None:
+    marks = ", ".join("?" * len(source_ids))
+    units = f"SELECT n FROM unit WHERE source_id IN ({marks})"
+    passages = f"SELECT n FROM passage WHERE unit IN ({units})"
+    for end in ("subject", "object"):
+        entities = f"SELECT {end}_id FROM fact WHERE unit IN ({units})"
+        connection.execute(f"DELETE FROM node WHERE entity_id IN ({entities})", source_ids)
+    connection.execute(f"DELETE FROM fact WHERE unit IN ({units})", source_ids)
+    connection.execute(f"DELETE FROM passage_terms WHERE rowid IN ({passages})", source_ids)
+    connection.execute(f"DELETE FROM passage WHERE unit IN ({units})", source_ids)
+    connection.execute(f"DELETE FROM unit_terms WHERE rowid IN ({units})", source_ids)
+    connection.execute(f"DELETE FROM unit WHERE source_id IN ({marks})", source_ids)
+    connection.execute(f"DELETE FROM source WHERE id IN ({marks})", source_ids)
+
+
+def _add(
+    connection: sqlite3.Connection,
+    session: LadybugTransaction,
+    namespace: str,
+    source_ids: Sequence[str],
+    revisions: Mapping[str, str],
+) -> None:
+    heads = {row["id"]: row for row in session.run("index_heads", namespace=namespace, ids=source_ids)}
+    connection.executemany(
+        "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (id_, revisions[id_], row["is_document"], row["title"], row["date"], json.dumps(row["tags"]))
+            for id_, row in heads.items()
+        ],
+    )
+    units = _unit_numbers(connection, heads, session.run("index_chunks", ids=source_ids))
+    evidence = session.run("index_evidence", ids=source_ids)
+    unit_of = {row["id"]: units[row["chunk_id"] or row["source_id"]] for row in evidence}
+    first = _next_number(connection, "passage")
+    connection.executemany(
+        "INSERT INTO passage VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (n, row["id"], unit_of[row["id"]], row["position"], row["start"], row["end"], row["text"])
+            for n, row in enumerate(evidence, start=first)
+        ],
+    )
+    _add_terms(connection, "passage", ((n, row["text"]) for n, row in enumerate(evidence, start=first)))
+    connection.executemany(
+        "INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                *(row["id"], unit_of[row["evidence_id"]], row["evidence_id"], row["subject_id"], row["subject"]),
+                *(row["predicate"], row["object_id"], row["object"], row["confidence"]),
+            )
+            for row in session.run("index_triples", ids=source_ids)
+            if row["evidence_id"] in unit_of
+        ],
+    )
+    nodes = session.run("index_nodes_of_sources", ids=source_ids)
+    connection.executemany("INSERT OR REPLACE INTO node VALUES (?, ?)", [(row["id"], row["node"]) for row in nodes])
+
+
+def _unit_numbers(connection: sqlite3.Connection, heads: Mapping[str, Row], chunks: Sequence[Row]) -> dict[str, int]:
+    """Write the units of sources; return their numbers by id."""
+    queries: list[Row] = [
+        {"id": id_, "source_id": id_, "position": 0, "start": 0, "page": None, "heading": [], "text": ""}
+        for id_, head in heads.items()
+        if not head["is_document"]
+    ]
+    numbered = list(enumerate([*queries, *chunks], start=_next_number(connection, "unit")))
+    connection.executemany(
+        "INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                *(n, row["id"], row["source_id"], row["position"], row["start"], row["page"]),
+                *(json.dumps(row["heading"]), row["text"]),
+            )
+            for n, row in numbered
+        ],
+    )
+    texts = ((n, "\n".join([heads[row["source_id"]]["title"], *row["heading"], row["text"]])) for n, row in numbered)
+    _add_terms(connection, "unit", texts)
+    return {row["id"]: n for n, row in numbered}
+
+
+def _next_number(connection: sqlite3.Connection, table: str) -> int:
+    (last,) = connection.execute(f"SELECT coalesce(max(n), 0) FROM {table}").fetchone()
+    return int(last) + 1
+
+
+def _add_terms(connection: sqlite3.Connection, table: str, texts: Iterable[tuple[int, str]]) -> None:
+    rows: Iterator[tuple[int, str]] = ((n, " ".join(search_terms(text))) for n, text in texts)
+    connection.executemany(f"INSERT INTO {table}_terms (rowid, terms) VALUES (?, ?)", rows)
+
+
+def _replace_nodes(connection: sqlite3.Connection, rows: Iterable[Row]) -> None:
+    connection.execute("DELETE FROM node")
+    connection.executemany("INSERT INTO node VALUES (?, ?)", ((row["id"], row["node"]) for row in rows))
