@@ -40,15 +40,14 @@ class DictSearch:
         near = _best({id_: cosine(vector, embedding) for id_, embedding in embeddings.items()}, k)
         by_vector = {id_: cosine(vector, vectors[id_]) for id_ in passages if _fit(vector, vectors.get(id_, ()))}
         named = [concepts[id_] for id_ in concept_ids(self._namespace, keys) if id_ in concepts]
-        found = Found(
-            by_vector=_best(by_vector, k),
-            by_words=_best(_common(terms, {id_: passage.terms for id_, passage in passages.items()}), k),
-            # Evidence of a query is found by itself.
-            units_by_words=_best(
-                _common(terms, {unit.id: unit.terms if unit.is_document else joined_terms(unit.title) for unit in units}), k
-            ),
-            unit_of={passage.id: unit.id for unit in units for passage in unit.passages},
-        )
+        by_vector = _best(by_vector, k)
+        by_words = _best(_common(terms, {id_: passage.terms for id_, passage in passages.items()}), k)
+        # Evidence of a query is found by itself.
+        own_terms = {unit.id: unit.terms if unit.is_document else joined_terms(unit.title) for unit in units}
+        unit_of = {
+            passage.id: unit.id for unit in units for passage in unit.passages if passage.id in {**by_vector, **by_words}
+        }
+        found = Found(by_vector, by_words, _best(_common(terms, own_terms), k), unit_of)
         return Candidates(
             own=source_id in queries,
             queries=tuple(Hit(id_, score, queries[id_].title) for id_, score in near.items()),
