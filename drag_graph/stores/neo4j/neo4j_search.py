@@ -157,18 +157,17 @@ def _cosine(score: float) -> float:
 
 def _unit(head: Sequence[Any], passages: Sequence[Sequence[Any]], triples: Sequence[Sequence[Any]]) -> Unit:
     id_, source_id, is_document, title, date, position, start, page, heading, text = head
-    own = tuple(
-        Passage(
-            *values,
-            terms=joined_terms(values[1]),
-            cosines=tuple(0.0 if number is None else _cosine(number) for number in numbers),
-        )
-        for *values, numbers in sorted(passages, key=lambda item: (item[2], item[0]))
-    )
+    own = tuple(_passage(values) for values in sorted(passages, key=lambda item: (item[2], item[0])))
     words = [title, *heading, text] if is_document else [title, *(passage.text for passage in own)]
     terms = " ".join(filter(None, map(joined_terms, words)))
     facts = tuple(sorted((_fact(triple, id_) for triple in triples), key=lambda fact: fact.id))
     return Unit(id_, source_id, is_document, title, date, position, start, page, tuple(heading), text, terms, own, facts)
+
+
+def _passage(values: Sequence[Any]) -> Passage:
+    id_, text, position, start, end, numbers = values
+    cosines = tuple(0.0 if number is None else _cosine(number) for number in numbers)
+    return Passage(id_, text, position, start, end, joined_terms(text), cosines)
 
 
 def _fact(triple: Sequence[Any], unit_id: str) -> Fact:
