@@ -20,7 +20,14 @@ SHOWN = 60
 """Maximum number of documents that are listed one by one."""
 SHOWN_NOTES = 10
 """Maximum number of notes that are printed."""
-_COLOURS = {"added": "green", "changed": "green", "unchanged": "default", "removed": "yellow", "failed": "red"}
+_COLOURS = {
+    "added": "green",
+    "changed": "green",
+    "renamed": "green",
+    "unchanged": "default",
+    "removed": "yellow",
+    "failed": "red",
+}
 
 
 @options.with_settings(*options.INGESTING)
@@ -32,6 +39,10 @@ def ingest(
     no_compact: Annotated[
         bool, typer.Option("--no-compact", help="Skip compaction: faster, but deleted text remains in the file.")
     ] = False,
+    triples: Annotated[
+        Path | None, typer.Option("--triples", help="JSONL file of triples to use instead of extracting them.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="Tag of these documents; repeatable. '' removes all.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be read, calls, tokens and price.")] = False,
     json: options.Json = False,
 ) -> None:
@@ -47,12 +58,12 @@ def ingest(
       drag-graph ingest papers/ --extractor gpt-4o-mini --budget-usd 2
       pdftotext report.pdf - | drag-graph ingest - --name report
     """
-    sources = _sources(paths, name)
+    sources = {**_sources(paths, name), "triples": triples}
     if dry_run:
         _print_estimate(graph.estimate_ingest(**sources, sync=sync).to_dict(), as_json=json)
         return
     with progress.progress(quiet=json, priced=bool(graph.settings.model_for("extractor").name), what="documents") as meter:
-        report = report_of(lambda: graph.ingest(**sources, sync=sync, compact=not no_compact, on_progress=meter.run))
+        report = report_of(lambda: graph.ingest(**sources, sync=sync, compact=not no_compact, tags=tag, on_progress=meter.run))
     _print(report, as_json=json)
     exit_with(report)
 
@@ -95,9 +106,20 @@ def _print(report: "IngestReport", *, as_json: bool) -> None:
         typer.echo(note, err=True)
     if len(notes) > SHOWN_NOTES:
         typer.echo(f"{len(notes) - SHOWN_NOTES} more notes; --json prints all of them.", err=True)
+    _print_given(document.get("given_triples"))
     counts = ", ".join(f"{totals[status]} {status}" for status in (*_COLOURS, "pending") if totals[status])
     cost = f"; {totals['calls']} calls, ${totals['cost_usd']:.4f}" if totals["calls"] else ""
     render.console().print(f"{counts or 'no documents'}{cost}, {totals['seconds']:.1f} s")
+
+
+def _print_given(given: Mapping[str, Any] | None) -> None:
+    """Print the lines of the file of triples that were not used."""
+    for item in given["rejected"][:SHOWN_NOTES] if given else ():
+        typer.echo(f"triples, line {item['line']}: {item['reason']}", err=True)
+    if given and given["rejected_lines"] > SHOWN_NOTES:
+        typer.echo(f"{given['rejected_lines'] - SHOWN_NOTES} more unusable lines of triples; --json lists them.", err=True)
+    if given and given["unmatched_lines"]:
+        typer.echo(f"Lines of triples about documents that are not among these files: {given['unmatched_lines']}.", err=True)
 
 
 def _table(documents: Sequence[Mapping[str, Any]], counts: tuple[str, ...]) -> None:

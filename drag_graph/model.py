@@ -87,7 +87,8 @@ class Query(Value):
 class Document(Value):
     """An ingested file: its address, the hash of its bytes, and the time of its last modification.
 
-    `date` is the day, month or year that the document is from, as far as it says so (ISO 8601); `tags` are the user's.
+    `date` is the day, month or year that the document is from, if it says so (ISO 8601); `tags` are the user's. `input_id` is
+    the address that the id is the hash of, if it is not `uri`: the file was renamed (docs/adr/0048).
     """
 
     id: str
@@ -99,6 +100,7 @@ class Document(Value):
     modified_at: str = ""
     date: Annotated[str, StringConstraints(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")] = ""
     tags: Annotated[tuple[Text, ...], AfterValidator(lambda tags: tuple(sorted(set(tags))))] = ()
+    input_id: str = ""
 
     @property
     def title(self) -> str:
@@ -107,7 +109,7 @@ class Document(Value):
 
     def id_in(self, namespace: str) -> str:
         """Return the id that this document has in a namespace."""
-        return document_id(namespace, self.uri)
+        return document_id(namespace, self.input_id or self.uri)
 
 
 class Chunk(Value):

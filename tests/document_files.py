@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from itertools import pairwise
 
 
 def pdf(*lines):
@@ -49,12 +50,52 @@ def word(*paragraphs):
     return out.getvalue()
 
 
-def bomb():
+def bomb(part="word/document.xml", size=20_000_000):
     """Return an Office file, one part of which unpacks to a thousand times its size."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/document.xml", bytes(20_000_000))
+        archive.writestr(part, bytes(size))
     return out.getvalue()
+
+
+def many_bombs(size=9_000_000, number=30):
+    """Return an Office file of parts that are small enough, each, and too large together."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in range(number):
+            archive.writestr(f"word/part{part}.xml", bytes(size))
+    return out.getvalue()
+
+
+def pdf_bomb(size=300_000_000):
+    """Return a PDF whose page unpacks to a thousand times its size."""
+    import zlib
+
+    packer = zlib.compressobj(9)
+    content = b"".join([packer.compress(b" " * 10_000_000) for _ in range(size // 10_000_000)]) + packer.flush()
+    stream = b"BT /F1 12 Tf 14 TL 72 720 Td (A) Tj T* ET"
+    start = pdf("A").replace(b"<< /Length %d >>" % len(stream), b"<< /Length %d /Filter /FlateDecode >>" % len(content))
+    assert b"FlateDecode" in start
+    return start.replace(stream, content)
+
+
+def laughs():
+    """Return a Word file whose text is ten entities of ten entities, and so on."""
+    names = "abcdefghij"
+    entities = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in pairwise(names))
+    xml = f'<?xml version="1.0"?><!DOCTYPE w [<!ENTITY a "ha">{entities}]>'
+    body = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>&j;</w:t></w:r></w:p></w:body></w:document>'
+    source, out = zipfile.ZipFile(io.BytesIO(word("A"))), io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in source.namelist():
+            archive.writestr(name, xml + body if name == "word/document.xml" else source.read(name))
+    return out.getvalue()
+
+
+def wrong_size(content):
+    """Return an Office file whose directory says that its largest part is small."""
+    place = content.rindex(b"PK\x01\x02") + 24
+    return content[:place] + (1000).to_bytes(4, "little") + content[place + 4 :]
 
 
 def email(text, html=""):

@@ -13,6 +13,7 @@ from drag_graph.compose.document_setup import foreseen, make_ingester
 from drag_graph.compose.model_factories import role_name
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.documents.document_files import SourceFile, files_in, require_complete, roots_of
+from drag_graph.documents.given_triples import GivenTriples
 from drag_graph.errors import ConfigurationError
 from drag_graph.jobs.ingest_job import IngestReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
@@ -31,6 +32,8 @@ class Ingesting(ResourceUser):
         name: str | None = None,
         sync: bool = False,
         compact: bool = True,
+        triples: str | os.PathLike[str] | None = None,
+        tags: Iterable[str] | None = None,
         on_progress: OnProgress | None = None,
         wait: bool = True,
         **settings: Any,
@@ -38,12 +41,16 @@ class Ingesting(ResourceUser):
         """Read documents, each into a graph of its own: files, folders with everything in them, or one `text` with a `name`.
 
         Unchanged documents are skipped, changed ones replaced. A file that cannot be read is reported, and the others are read.
-        With `sync`, stored documents of these folders are erased if their file is gone. Without `compact`, deleted text remains
-        in an embedded store's file. Call it again to resume a run that was stopped.
+        With `sync`, stored documents of these folders are erased if their file is gone, and renamed if it has another name now.
+        Without `compact`, deleted text remains in an embedded store's file. `triples` is a JSONL file of triples to use instead
+        of an extractor's, for the documents that it names. `tags` replace the tags of all these documents; None leaves them.
+        Call it again to resume a run that was stopped.
 
         Raises DocumentUnusable, before anything changes, if `sync` is set and a folder cannot be listed.
         """
         resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
+        given = GivenTriples(Path(triples)) if triples is not None else None
+        own_tags = None if tags is None else [tag.strip() for tag in tags if tag.strip()]
 
         def run(interruption: Interruption) -> IngestReport:
             meter = ProgressMeter(len(files), on_progress)
@@ -52,19 +59,31 @@ class Ingesting(ResourceUser):
                     session,
                     " ".join(map(str, roots)) or f"text {name}",
                     compacts=compact,
+                    given=given,
+                    tags=own_tags,
                     on_result=meter.count,
                     interruption=interruption,
                 )
-                return ingester.run(files, roots if sync else ())
+                report = ingester.run(files, roots if sync else ())
+                report.count_unmatched(given, files)
+                return report
 
         return RunHandle(run, resources, wait=wait)
 
     def estimate_ingest(
-        self, paths: Paths = (), *, text: str | None = None, name: str | None = None, sync: bool = False, **settings: Any
+        self,
+        paths: Paths = (),
+        *,
+        text: str | None = None,
+        name: str | None = None,
+        sync: bool = False,
+        triples: str | os.PathLike[str] | None = None,
+        **settings: Any,
     ) -> Estimate:
         """Return what `ingest` would do with each document, and the calls, tokens and price of it."""
         resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
-        return Estimate(foreseen(resources.settings, files, roots if sync else ()))
+        given = GivenTriples(Path(triples)) if triples is not None else None
+        return Estimate(foreseen(resources.settings, files, roots if sync else (), given))
 
     def _documents(
         self, values: dict[str, Any], paths: Paths, text: str | None, name: str | None, *, sync: bool

@@ -25,7 +25,7 @@ How = Literal["by id", "same question", "same words", "search", "no context", "n
 
 COMPARED = 64
 """Number of passages, best first, whose closeness to the question is compared with the threshold."""
-CHARACTERS_A_TOKEN = 6
+CHARACTERS_A_TOKEN = 5
 """More than a token has on average: enough lines are found for the student's budget."""
 KINDS: tuple[LineKind, ...] = ("evidence", "edge")
 EDGES = 32

@@ -11,7 +11,7 @@ import numpy as np
 from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.graph_walk import SEEDS, seeds_of, walk
 from drag_graph.ask.line_weights import ListName
-from drag_graph.ask.unit_values import Valued, best_units, by_walk, passage_values, unit_values, with_several_sources
+from drag_graph.ask.unit_values import Valued, best_units, by_walk, passage_values, scores_of, unit_values, with_several_sources
 from drag_graph.model import Query
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Restriction, Unit
 from drag_graph.ports.graph_store import GraphStore
@@ -26,9 +26,8 @@ FACTS_AROUND = 32
 """Maximum number of facts of each concept that the walk begins at."""
 MORE_UNITS = 20
 """Maximum number of units that only the walk finds."""
-CERTAINTY = 8
-"""The walk decides the order of units as far as the facts that it begins at are certain: their mean confidence to this power.
-Facts that rules read have a confidence of about 0.8, those of a model 0.9 to 1."""
+CERTAIN = 0.9
+"""Minimum mean confidence of the facts that a walk begins at. Facts that rules read have about 0.8, and do not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +93,16 @@ class Searcher:
         units = self._units(best_units(search.near.found, first), search, without)
         if not units:
             return Findings()
-        values = unit_values(units, search.terms)
+        values = unit_values(units, scores_of(units, search.terms, search.near.found))
         facts = self._facts(search, units, values)
-        walked = self._walk(units, values, facts)
+        certain = sum(fact.confidence for fact, _ in facts[:SEEDS]) / max(len(facts[:SEEDS]), 1)
+        walked = self._walk(units, values, facts) if certain >= CERTAIN else {}
         known = {unit.id for unit in units}
         others = sorted((id_ for id_ in walked if id_ not in known), key=lambda id_: (-walked[id_], id_))
         units += self._units(others[:MORE_UNITS], search, without)
-        valued = passage_values(units, search.terms, search.near.found)
-        if facts:
-            certain = sum(fact.confidence for fact, _ in facts[:SEEDS]) / len(facts[:SEEDS])
-            valued = by_walk(valued, walked, certain**CERTAINTY)
+        valued = passage_values(units, scores_of(units, search.terms, search.near.found))
+        if walked:
+            valued = by_walk(valued, walked)
         return Findings(with_several_sources(valued), facts, walked)
 
     def _units(self, ids: Sequence[str], search: Search, without: Collection[str]) -> list[Unit]:
@@ -121,8 +120,9 @@ class Searcher:
         shares = retrieve.word_shares(search.query.text, texts)
         scores = [share + values[fact.unit_id] / most for fact, share in zip(facts, shares, strict=True)]
         order = sorted(range(len(facts)), key=lambda place: (-scores[place], texts[place], facts[place].id))
-        vectors = self._embedder.embed([texts[place] for place in order[:COMPARED_FACTS]])
-        for place, cosine in zip(order, (vectors @ search.vectors[0]).tolist(), strict=False):
+        certain = [place for place in order[:COMPARED_FACTS] if facts[place].confidence >= CERTAIN]
+        vectors = self._embedder.embed([texts[place] for place in certain])
+        for place, cosine in zip(certain, (vectors @ search.vectors[0]).tolist(), strict=True):
             scores[place] += cosine
         order.sort(key=lambda place: (-scores[place], texts[place], facts[place].id))
         return [(facts[place], scores[place]) for place in order]

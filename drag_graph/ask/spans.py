@@ -30,7 +30,7 @@ _ROW = " | "
 """What separates the cells of a row (`drag_graph.documents.blocks`)."""
 NUMBER = 4
 """Characters that the number of a line takes."""
-SAMPLE = 20_000
+SAMPLE = 4_000
 """Characters whose tokens are counted to estimate the others."""
 
 
@@ -52,9 +52,12 @@ def fill(
         else:
             ordered.append(item)
         texts.add(text)
-    chosen = _within(ordered, token_budget / max(_tokens_a_character(ordered, count_tokens), 1e-9))
-    while chosen and count_tokens(block(_lines(chosen))) > token_budget:
-        chosen.pop()
+    ratio = _tokens_a_character(ordered, count_tokens) or 1.0
+    chosen = _within(ordered, token_budget / ratio)
+    while chosen and (over := count_tokens(block(_lines(chosen))) - token_budget) > 0:
+        # About as many as are too many: to count each time would take longest.
+        while chosen and over > 0:
+            over -= max(1, int(ratio * len(chosen.pop().text)))
     refs = {item.ref for item in chosen}
     dropped += [_dropped(item, "token budget") for item in ordered if item.ref not in refs]
     return Selection(_lines(chosen), tuple(dropped))

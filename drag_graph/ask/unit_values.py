@@ -28,12 +28,11 @@ FIRST, FIRST_SOURCES = 1.1, 12
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """A passage, its unit, its value for the question (0 or more), and the value of its own text alone."""
+    """A passage, its unit, and its value for the question (0 or more)."""
 
     passage: Passage
     unit: Unit
     value: float
-    own: float
 
 
 def best_units(found: Found, first: Sequence[str] = ()) -> list[str]:
@@ -49,51 +48,65 @@ def best_units(found: Found, first: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys([*first, *ranked[:UNITS]]))
 
 
-def unit_values(units: Sequence[Unit], terms: Sequence[str]) -> dict[str, float]:
-    """Return the value of each unit by id: words and cosine of the whole, and of its best passage."""
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """BM25 scores, divided by the highest one, of the passages that a search hit and of whole units, by id."""
+
+    passages: Mapping[str, float]
+    units: Mapping[str, float]
+
+
+def scores_of(units: Sequence[Unit], terms: Sequence[str], found: Found) -> Scores:
+    """Return the scores of units and of their hits; of a unit without a hit, all passages count as hits."""
+    with_hits = set(found.unit_of.values())
+    hits = [passage for unit in units for passage in unit.passages if passage.id in found.unit_of or unit.id not in with_hits]
+    words = _scaled_bm25([passage.terms for passage in hits], terms)
     whole = _scaled_bm25([unit.terms for unit in units], terms)
-    own = _own_values([(unit, passage) for unit in units for passage in unit.passages], terms, words=0.5)
+    return Scores(
+        {passage.id: score for passage, score in zip(hits, words, strict=True)},
+        {unit.id: score for unit, score in zip(units, whole, strict=True)},
+    )
+
+
+def unit_values(units: Sequence[Unit], scores: Scores) -> dict[str, float]:
+    """Return the value of each unit by id: words and cosine of the whole, and of its best passage."""
     return {
-        unit.id: max([0.0, *(own[passage.id] for passage in unit.passages)]) + score / 2 + _mean_cosine(unit)
-        for unit, score in zip(units, whole, strict=True)
+        unit.id: max([0.0, *(_own_value(passage, scores, 0.5) for passage in unit.passages if passage.id in scores.passages)])
+        + scores.units[unit.id] / 2
+        + _mean_cosine(unit)
+        for unit in units
     }
 
 
-def passage_values(units: Sequence[Unit], terms: Sequence[str], found: Found) -> list[Valued]:
+def passage_values(units: Sequence[Unit], scores: Scores) -> list[Valued]:
     """Return the passages with a value, best first, ties by text."""
-    with_hits = set(found.unit_of.values())
-    hits = [
-        (unit, passage)
-        for unit in units
-        for passage in unit.passages
-        if passage.id in found.unit_of or unit.id not in with_hits
-    ]
-    own = _own_values(hits, terms)
-    whole = dict(zip([unit.id for unit in units], _scaled_bm25([unit.terms for unit in units], terms), strict=True))
+    own = {
+        passage.id: _own_value(passage, scores) for unit in units for passage in unit.passages if passage.id in scores.passages
+    }
     near = {unit.id: _with_neighbours(unit, own) for unit in units}
     best: dict[str, float] = {}
     for unit in units:
         best[unit.source_id] = max([best.get(unit.source_id, 0.0), *near[unit.id].values()])
     valued = [
-        Valued(passage, unit, near[unit.id][passage.id] + around, own.get(passage.id, 0.0))
+        Valued(passage, unit, near[unit.id][passage.id] + around)
         for unit in units
-        for around in [whole[unit.id] + _mean_cosine(unit) + WHOLE * best[unit.source_id]]
+        for around in [scores.units[unit.id] + _mean_cosine(unit) + WHOLE * best[unit.source_id]]
         for passage in unit.passages
         if near[unit.id][passage.id] > 0
     ]
     return sorted(valued, key=_order)
 
 
-def by_walk(valued: Sequence[Valued], ranks: Mapping[str, float], weight: float) -> list[Valued]:
-    """Return the passages with the units in the order of a walk, as far as `weight` (0 to 1) says.
+def by_walk(valued: Sequence[Valued], ranks: Mapping[str, float]) -> list[Valued]:
+    """Return the passages with the units in the order of a walk.
 
-    At weight 1, the best passages of the units have the same values as before, in the order of the ranks.
+    The best passages of the units have the same values as before, in the order of the ranks.
     """
     best: dict[str, float] = {}
     for item in valued:
         best[item.unit.id] = max(best.get(item.unit.id, 0.0), item.value)
     walked = sorted(best, key=lambda id_: (-ranks.get(id_, 0.0), -best[id_], id_))
-    shifts = {id_: weight * (value - best[id_]) for id_, value in zip(walked, sorted(best.values(), reverse=True), strict=True)}
+    shifts = {id_: value - best[id_] for id_, value in zip(walked, sorted(best.values(), reverse=True), strict=True)}
     return sorted((replace(item, value=item.value + shifts[item.unit.id]) for item in valued), key=_order)
 
 
@@ -107,11 +120,8 @@ def with_several_sources(valued: Sequence[Valued]) -> list[Valued]:
     return sorted(raised, key=_order)
 
 
-def _own_values(passages: Sequence[tuple[Unit, Passage]], terms: Sequence[str], words: float = 1.0) -> dict[str, float]:
-    scores = _scaled_bm25([passage.terms for _, passage in passages], terms)
-    return {
-        passage.id: max(passage.cosines[0], 0.0) + words * score for (_, passage), score in zip(passages, scores, strict=True)
-    }
+def _own_value(passage: Passage, scores: Scores, words: float = 1.0) -> float:
+    return max(passage.cosines[0], 0.0) + words * scores.passages[passage.id]
 
 
 def _with_neighbours(unit: Unit, own: Mapping[str, float]) -> dict[str, float]:

@@ -13,6 +13,7 @@ from drag_graph.distill.cost_estimate import Replay
 from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.documents.document_files import SourceFile
 from drag_graph.documents.document_reader import DocumentReader, PassagePrivacy
+from drag_graph.documents.given_triples import GivenTriples
 from drag_graph.graph.paging import pages
 from drag_graph.jobs.ingest_estimate import foresee
 from drag_graph.jobs.ingest_job import Ingester, missing_documents
@@ -31,13 +32,15 @@ def make_ingester(
     source: str,
     *,
     compacts: bool = True,
+    given: GivenTriples | None = None,
+    tags: Sequence[str] | None = None,
     on_result: Callable[[float], None] = lambda _cost: None,
     interruption: Interruption | None = None,
 ) -> Ingester:
     """Return a run that ingests documents, in a session opened for the role `extractor`.
 
     `source` names the paths: runs of one source share their budget. With `compacts`, an embedded store's file is
-    rewritten after documents were removed.
+    rewritten after documents were removed. `given` and `tags` are those of `DocumentReader` and `Ingester`.
     """
     settings = session.settings
     session.claim_embedder()
@@ -52,7 +55,10 @@ def make_ingester(
     )
     return Ingester(
         session.store,
-        DocumentReader(settings, session.embedder, extractor, privacy, phrases_of(settings)),
+        DocumentReader(
+            settings, session.embedder, extractor, privacy, phrases_of(settings), given=given, check=interruption.check
+        ),
+        tags=tags,
         workers=settings.workers,
         erase=partial(_erase, session, compacts=compacts),
         interruption=interruption,
@@ -65,17 +71,20 @@ def phrases_of(settings: Settings) -> PhraseReader | None:
     return PhraseReader(*load_english_model()) if settings.document_extractor.strip() == SPACY else None
 
 
-def foreseen(settings: Settings, files: Sequence[SourceFile], sync: Sequence[Path]) -> dict[str, Any]:
+def foreseen(
+    settings: Settings, files: Sequence[SourceFile], sync: Sequence[Path], given: GivenTriples | None = None
+) -> dict[str, Any]:
     """Return the report of an ingest of these files as a document, without writing anything and without a request."""
     model = role_name(settings, "extractor")
     with estimate_basis(settings, role="extractor") as (basis, caution):
         extractor = Replay(model, basis.fingerprint, basis.tape) if model else None
         look = None if is_here(settings.model_for("extractor")) else lambda _texts: ()
         reader = DocumentReader(
-            settings, basis.embedder, extractor, PassagePrivacy(look, None, basis.privacy), phrases_of(settings)
+            settings, basis.embedder, extractor, PassagePrivacy(look, None, basis.privacy), phrases_of(settings), given=given
         )
         pricing = make_pricing(settings, "extractor")
-        report, cost = foresee(files, settings.namespace, reader, basis, model=model, pricing=pricing)
+        report, cost = foresee(files, settings.namespace, reader, basis, sync, model=model, pricing=pricing)
+    report.count_unmatched(given, files)
     if sync and (settings.uses_neo4j or Path(settings.store).expanduser().exists()):
         with open_store(settings, create=False, read_only=True) as store:
             report.count_removed(missing_documents(store, {item.id for item in report.documents}, sync))

@@ -290,4 +290,4 @@ def estimate_basis(
         except StoreError as error:  # for example older than this code; only a distillation migrates it
             yield basis, f"No question counts as stored. {error}"
         else:
-            yield replace(basis, stored=partial(settings_hashes, store)), ""
+            yield replace(basis, store=store, stored=partial(settings_hashes, store)), ""

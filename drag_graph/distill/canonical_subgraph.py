@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from drag_graph.distill.entity_merging import Thresholds, merge_entities, merge_predicates, predicate_text
+from drag_graph.distill.entity_merging import COMPARED, Thresholds, merge_entities, merge_predicates, predicate_text
 from drag_graph.distill.evidence_ranking import cosines
 from drag_graph.distill.triple_extraction import RawTriple
 from drag_graph.graph.contradictions import pointed_at, predicates_contradict, sounds_like_pronoun
@@ -50,12 +50,13 @@ def build(
     resolved, discarded = resolve_references(raw)
     if not resolved:
         return CanonicalGraph(discarded=tuple(discarded))
-    names = sorted({name for triple in resolved for name in (triple.subject, triple.object)})
-    predicates = sorted({triple.predicate for triple in resolved})
+    names = _frequent_first(name for triple in resolved for name in (triple.subject, triple.object))
+    predicates = _frequent_first(triple.predicate for triple in resolved)
     sentences = sorted({_sentence(triple) for triple in resolved}) if ranks else []
-    texts = [source.title, *names, *(predicate_text(text, thresholds.frame) for text in predicates), *sentences]
-    vectors = embed(texts)
-    first, second = 1 + len(names), 1 + len(names) + len(predicates)
+    framed = [predicate_text(text, thresholds.frame) for text in predicates[:COMPARED]]
+    vectors = embed([source.title, *names[:COMPARED], *framed, *sentences])
+    first = 1 + len(names[:COMPARED])
+    second = first + len(framed)
     entity_of = _entities(source, resolved, names, merge_entities(names, vectors[1:first], thresholds.entity))
     key_of = _keys(resolved, predicates, merge_predicates(predicates, vectors[first:second], thresholds.predicate))
     near = dict(zip(sentences, cosines(vectors[0], vectors[second:]), strict=True))
@@ -78,6 +79,12 @@ def build(
     entities = {entity.id: entity for entity in entity_of.values() if entity.id in used}
     named = tuple(sorted(entities.values(), key=lambda entity: (entity.name, entity.id)))
     return CanonicalGraph(named, triples, nearness, tuple(discarded))
+
+
+def _frequent_first(texts: Iterable[str]) -> list[str]:
+    """Return the distinct texts, the most frequent ones first: only those are compared by vector in a long document."""
+    counts = Counter(texts)
+    return sorted(counts, key=lambda text: (-counts[text], text))
 
 
 def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:

@@ -18,6 +18,7 @@ from drag_graph.graph.paging import pages
 from drag_graph.graph.unite import is_made_under
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder, TeacherReply, TeacherRequest
 from drag_graph.ports.run_journal import Entry
 from drag_graph.settings import Settings
@@ -65,6 +66,7 @@ class EstimateBasis:
 
     embedder: Embedder
     stored: Callable[[Sequence[str]], Mapping[str, str]] = lambda _ids: {}
+    store: GraphStore | None = None
     tape: Recorded | None = None
     fingerprint: str = ""
     quarantined: Callable[[Sequence[Entry]], Collection[str]] = lambda _entries: ()

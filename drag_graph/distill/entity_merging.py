@@ -45,6 +45,8 @@ MEASURED: Mapping[str, Thresholds] = {
 """The best thresholds by embedder, measured by `bench/entity_merging.py`."""
 ROWS_AT_ONCE = 512
 """Number of vectors compared with all others at once."""
+COMPARED = 2_000
+"""Number of names, or of predicates, of a subgraph that are compared by vector. The time grows with its square."""
 UNMEASURED = Thresholds(entity=0.9, predicate=0.85)
 """For an embedder without measurements."""
 
@@ -65,6 +67,8 @@ class _Groups:
 
     def __init__(self, size: int) -> None:
         self._group_of = [[position] for position in range(size)]
+        self._lists = list(self._group_of)  # keeps all lists alive, so that `id` tells them apart
+        self._apart: dict[int, set[int]] = {}
 
     def of(self, position: int) -> list[int]:
         return self._group_of[position]
@@ -75,6 +79,20 @@ class _Groups:
             larger += smaller
             for position in smaller:
                 self._group_of[position] = larger
+            for other in self._apart.pop(id(smaller), set()):
+                self._apart[other].discard(id(smaller))
+                self._keep_apart(id(larger), other)
+
+    def keep_apart(self, first: int, second: int) -> None:
+        """Remember that two groups differ, which their later members do not change."""
+        self._keep_apart(id(self.of(first)), id(self.of(second)))
+
+    def are_apart(self, first: int, second: int) -> bool:
+        return id(self.of(second)) in self._apart.get(id(self.of(first)), ())
+
+    def _keep_apart(self, one: int, two: int) -> None:
+        self._apart.setdefault(one, set()).add(two)
+        self._apart.setdefault(two, set()).add(one)
 
     def all(self) -> list[list[int]]:
         return list({id(group): group for group in self._group_of}.values())
@@ -93,9 +111,10 @@ def entity_keys(name: str, common: frozenset[str] = frozenset()) -> frozenset[st
 
 
 def merge_entities(names: Sequence[str], vectors: Vectors, threshold: float) -> list[list[int]]:
-    """Return the positions of distinct `names` in groups, one group per entity; `vectors` has a unit row for each name.
+    """Return the positions of distinct `names` in groups, one group per entity.
 
-    Groups join by embedding only if the guards see no difference between any name of one and any name of the other.
+    `vectors` has a unit row for each of the first names; the others merge by key and acronym. Groups join by embedding only if
+    the guards see no difference between any name of one and any name of the other.
     """
     common = common_words(names)
     return _merged(names, lambda name: entity_keys(name, common), vectors, threshold, entities_differ, acronyms=True)
@@ -109,7 +128,7 @@ def predicate_text(predicate: str, frame: str) -> str:
 def merge_predicates(predicates: Sequence[str], vectors: Vectors, threshold: float) -> list[list[int]]:
     """Return the positions of distinct `predicates` in groups, one group per relation.
 
-    `vectors` has a unit row for the `predicate_text` of each.
+    `vectors` has a unit row for the `predicate_text` of each of the first ones; the others merge by key.
     """
     return _merged(predicates, lambda text: frozenset((predicate_key(text),)), vectors, threshold, predicates_differ)
 
@@ -132,7 +151,8 @@ def _merged(
             groups.join(first.setdefault(key, position), position)
     if acronyms:
         _join_acronyms(ordered, groups)
-    _join_by_vector(ordered, vectors[order], threshold, groups, differ)
+    compared = [place for place, position in enumerate(order) if position < len(vectors)]
+    _join_by_vector(ordered, compared, vectors[[order[place] for place in compared]], threshold, groups=groups, differ=differ)
     return sorted(sorted(order[position] for position in group) for group in groups.all())
 
 
@@ -151,15 +171,26 @@ def _join_acronyms(names: Sequence[str], groups: _Groups) -> None:
 
 
 def _join_by_vector(
-    names: Sequence[str], vectors: Vectors, threshold: float, groups: _Groups, differ: Callable[[str, str], str]
+    names: Sequence[str],
+    compared: Sequence[int],
+    vectors: Vectors,
+    threshold: float,
+    *,
+    groups: _Groups,
+    differ: Callable[[str, str], str],
 ) -> None:
     near: list[tuple[float, int, int]] = []
-    for start in range(0, len(names), ROWS_AT_ONCE):  # all pairs of a long document would not fit into memory
+    for start in range(0, len(vectors), ROWS_AT_ONCE):  # all pairs of a long document would not fit into memory
         cosines = vectors[start : start + ROWS_AT_ONCE] @ vectors.T
         pairs = ((int(row) + start, int(second)) for row, second in np.argwhere(cosines >= threshold))
         near += [(-float(cosines[first - start, second]), first, second) for first, second in pairs if first < second]
     # The nearest first. Rounded, because the last bits of a vector must not decide between two pairs.
-    for _, first, second in sorted((round(cosine, 5), first, second) for cosine, first, second in near):
+    for _, left, right in sorted((round(cosine, 5), left, right) for cosine, left, right in near):
+        first, second = compared[left], compared[right]
         one, two = groups.of(first), groups.of(second)
-        if one is not two and not any(differ(names[left], names[right]) for left in one for right in two):
+        if one is two or groups.are_apart(first, second):
+            continue
+        if any(differ(names[here], names[there]) for here in one for there in two):
+            groups.keep_apart(first, second)
+        else:
             groups.join(first, second)

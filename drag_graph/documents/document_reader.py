@@ -3,9 +3,13 @@
 All I/O goes through ports.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+
+import numpy as np
 
 from drag_graph.distill import canonical_subgraph as canonical
 from drag_graph.distill import triple_extraction as extract
@@ -15,11 +19,14 @@ from drag_graph.distill.query_distillation import Usage
 from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.documents import document_prompts as prompts
 from drag_graph.documents import file_loaders as loaders
+from drag_graph.documents import given_triples
 from drag_graph.documents import passages as splitting
 from drag_graph.documents.file_loaders import LoadedFile
+from drag_graph.documents.given_triples import GivenTriples
 from drag_graph.errors import ReplyError, Withheld
 from drag_graph.graph.edge_text import one_line
 from drag_graph.graph.grounding import TOLERANCE
+from drag_graph.graph.paging import pages
 from drag_graph.identity import chunk_id, content_id, sha256_of
 from drag_graph.model import Aggregation, Chunk, Document, Evidence, Subgraph, TeacherCall, Triple
 from drag_graph.ports.model_roles import Embedder, Teacher
@@ -27,8 +34,10 @@ from drag_graph.ports.question_gate import LookFor
 from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import Settings
 
-TEXTS_AT_ONCE = 256
-"""Number of passages embedded together."""
+TEXTS_AT_ONCE = 128
+"""Number of texts embedded together: about a second of MiniLM."""
+FEW_PASSAGES = 0.5
+"""A long document with fewer passages than this fraction of its chunks gets a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +75,33 @@ class DocumentReader:
         extractor: Teacher | None,
         privacy: PassagePrivacy,
         phrases: PhraseReader | None = None,
+        *,
+        given: GivenTriples | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """`phrases` finds triples in addition to the rules."""
+        """`phrases` finds triples in addition to the rules; `given` has triples that replace those of an extractor.
+
+        `check` is called every second or so of a long document, and may raise an error that ends the reading.
+        """
         self._settings = settings
         self._embedder = embedder
         self._extractor = extractor
         self._privacy = privacy
         self._phrases = phrases
+        self._given = given
+        self._check = check
 
-    def settings_hash(self, sha256: str) -> str:
+    def has_triples(self, name: str) -> bool:
+        """Whether the triples of a document are given, so that no extractor reads it."""
+        return self._given is not None and bool(self._given.hash_of(name))
+
+    def settings_hash(self, sha256: str, name: str) -> str:
         """Return the hash of everything that determines a document's subgraph; `sha256` is the hash of the file."""
         model = self._extractor
+        triples = self._given.hash_of(name) if self._given else ""
         return sha256_of(
             {
+                **({"triples": [triples, given_triples.VERSION]} if triples else {}),
                 "file": sha256,
                 "chunk_size": self._settings.chunk_size,
                 "extractor": model.fingerprint if model else "",
@@ -128,13 +151,17 @@ class DocumentReader:
         this machine, ModelError if a model cannot be used, and BudgetReached.
         """
         passages = self.passages_of(document, loaded)
-        evidence = passages.evidence
+        evidence, number = passages.evidence, len(passages.chunks)
+        if number > 1 and len(evidence) < FEW_PASSAGES * number:
+            usage.notes.append(
+                f"{number} chunks have only {len(evidence)} different passages: the text repeats itself or has no words."
+            )
         self._check_embedding([chunk.text for chunk in passages.chunks])
         extraction, calls = self._triples(document, passages, usage)
-        graph = canonical.build(document, extraction.triples, self._embedder.embed, self._thresholds(), ranks=False)
+        graph = canonical.build(document, extraction.triples, self._embed, self._thresholds(), ranks=False)
         subgraph = Subgraph(
             source=document,
-            settings_hash=self.settings_hash(document.sha256),
+            settings_hash=self.settings_hash(document.sha256, document.name),
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
             chunks=tuple(passages.chunks),
             evidence=tuple(evidence),
@@ -155,6 +182,8 @@ class DocumentReader:
 
     def _triples(self, document: Document, passages: Passages, usage: Usage) -> tuple[extract.Extraction, list[TeacherCall]]:
         extraction, calls, by_rules = extract.Extraction(), list[TeacherCall](), list[Evidence]()
+        if self._given is not None and self.has_triples(document.name):
+            return self._given_triples(self._given, document, passages, usage)
         if self._extractor is None:
             by_rules = passages.evidence
         else:
@@ -178,18 +207,40 @@ class DocumentReader:
             calls.append(call)
         return extraction + rule_based, list({item.id: item for item in calls}.values())
 
+    def _given_triples(
+        self, given: GivenTriples, document: Document, passages: Passages, usage: Usage
+    ) -> tuple[extract.Extraction, list[TeacherCall]]:
+        pairs = zip(passages.chunks, passages.by_chunk, strict=True)
+        headings = [" ".join((document.name, *chunk.heading)) for chunk, items in pairs for _ in items]
+        grounded = given.read(document, passages.evidence, headings)
+        number = len(grounded.extraction.triples)
+        if grounded.ungrounded:
+            limit = given_triples.UNGROUNDED_CONFIDENCE
+            usage.notes.append(
+                f"{grounded.ungrounded} of {number} given triples are in no passage; confidence at most {limit}."
+            )
+        return grounded.extraction, grounded.calls
+
     def _private(self, passages: Passages) -> Sequence[str]:
         texts = [chunk.text for chunk in passages.chunks]
         look = self._privacy.before_extractor
         return look(texts) if look is not None else [""] * len(texts)
 
     def _vectors(self, evidence: Sequence[Evidence]) -> dict[str, Vectors]:
-        vectors: dict[str, Vectors] = {}
-        for start in range(0, len(evidence), TEXTS_AT_ONCE):
-            page = evidence[start : start + TEXTS_AT_ONCE]
-            rows = self._embedder.embed([item.text for item in page])
-            vectors.update((item.id, row) for item, row in zip(page, rows, strict=True))
-        return vectors
+        rows = self._embed([item.text for item in evidence])
+        return {item.id: row for item, row in zip(evidence, rows, strict=True)}
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts; many of them page by page, in as many threads as there are processors."""
+
+        def embed(page: list[str]) -> Vectors:
+            self._check()
+            return self._embedder.embed(page)
+
+        if len(texts) <= TEXTS_AT_ONCE:
+            return self._embedder.embed(texts)
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            return np.concatenate(list(threads.map(embed, pages(texts, TEXTS_AT_ONCE))))
 
 
 def _refuse_private(kind: str) -> None:

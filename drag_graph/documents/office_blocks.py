@@ -33,12 +33,14 @@ def checked_archive(content: bytes) -> io.BytesIO:
 def pdf_blocks(content: bytes) -> Iterator[Block]:
     """Yield the text of each page. Raises DocumentUnusable for an encrypted file."""
     from pypdf import PdfReader
-    from pypdf.errors import DependencyError, FileNotDecryptedError, WrongPasswordError
+    from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError, WrongPasswordError
 
     headings = Headings()
     try:
         for number, page in enumerate(PdfReader(io.BytesIO(content)).pages, start=1):
             yield from plain_blocks(page.extract_text(), page=number, headings=headings)
+    except LimitReachedError as error:
+        raise DocumentUnusable("A page unpacks to too much; the file may be a zip bomb.") from error
     except (WrongPasswordError, FileNotDecryptedError, DependencyError) as error:
         # DependencyError: the cipher requires another package.
         raise DocumentUnusable("The file is encrypted.", hint="Save it without a password.") from error

@@ -25,8 +25,10 @@ _LINE = re.compile(r"[^\n]+")
 _ITEM = re.compile(r"\s*(?:(?:[-*+•‣▪◦–>|]|#{1,6}|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s|[^\W\d_][\w .'-]{0,40}:\s)")
 """The beginning of a list item, or of a turn in a conversation."""
 _HEADING = re.compile(r"\s*#{1,6}\s")
-_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[”’」』）]*")
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？]+[”’」』）]*")
 _CLOSED = re.compile(r"[.!?…:;,。！？][\"'”’»)\]]*$")
+_LOOK_AHEAD = 200
+"""Maximum number of blanks after a sentence."""
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]+$")
 
 
@@ -126,8 +128,8 @@ def _parted(text: str, before: TextSpan, line: TextSpan, usual: float) -> bool:
 
 def _ends(text: str, within: TextSpan, match: re.Match[str]) -> bool:
     """Whether a sentence ends with this mark."""
-    following = text[match.end() : within.end].lstrip()
-    if following[:1].islower():
+    following = _stripped(text, match.end(), min(within.end, match.end() + _LOOK_AHEAD))
+    if following is not None and text[following.start].islower():
         return False
     if match.group()[0] != "." or len(match.group().rstrip("\"'”’»)]")) > 1:
         return True
@@ -139,6 +141,7 @@ def _ends(text: str, within: TextSpan, match: re.Match[str]) -> bool:
 
 def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[TextSpan]:
     while span := _stripped(text, start, end):
+        end = span.end
         if span.end - span.start <= longest:
             yield span
             return
@@ -166,6 +169,9 @@ def _joined(sentences_: Sequence[TextSpan]) -> Iterator[TextSpan]:
 
 
 def _stripped(text: str, start: int, end: int) -> TextSpan | None:
-    part = text[start:end]
-    offset = len(part) - len(part.lstrip())
-    return TextSpan(start + offset, start + len(part.rstrip())) if offset < len(part) else None
+    """Return the span without white space around it. Nothing is copied, because the spans of one line may be long and many."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return TextSpan(start, end) if start < end else None

@@ -116,9 +116,13 @@ def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) 
     edges.sort(key=lambda edge: (edge.rank, -edge.confidence, edge.id))
     best = edges[: aggregation.top_k]
     rivals = _rivals_by_number([(edge.id, claim) for edge in best for claim in members[edge.id]])
+    ranks = {edge.id: rank for rank, edge in enumerate(best)}
     ranked = [
         edge.model_copy(
-            update={"rank": rank, "contradicts": tuple(e.id for e in best if e.id in edge.contradicts or e.id in others)}
+            update={
+                "rank": rank,
+                "contradicts": tuple(sorted(ranks.keys() & {*edge.contradicts, *others}, key=ranks.__getitem__)),
+            }
         )
         for rank, edge in enumerate(best)
         for others in [rivals[edge.id]]

@@ -3,8 +3,9 @@
 Files are loaded and split, because the number of calls depends on it. Recorded replies are free.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from drag_graph.distill.cost_estimate import TOKENS_TRIPLE, TRIPLES_AN_EVIDENCE, EstimateBasis, Pricing
@@ -13,30 +14,33 @@ from drag_graph.documents.document_files import SourceFile, load_source
 from drag_graph.documents.document_reader import DocumentReader, Passages
 from drag_graph.errors import DocumentUnusable
 from drag_graph.graph.paging import pages
-from drag_graph.identity import document_id
+from drag_graph.jobs.document_lookup import DocumentLookup
 from drag_graph.jobs.ingest_job import WINDOW, DocumentResult, FileStep, IngestReport, Status, document_of, wanted_hash
 from drag_graph.model import Document
 
 
 def foresee(
-    files: Iterable[SourceFile],
+    files: Sequence[SourceFile],
     namespace: str,
     reader: DocumentReader,
     basis: EstimateBasis,
+    sync: Sequence[Path] = (),
     *,
     model: str,
     pricing: Pricing | None,
 ) -> tuple[IngestReport, dict[str, Any]]:
     """Return the report of a run as far as it is known without extracting triples, and the cost of a `model`."""
     report, tokens_in, tokens_out = IngestReport(), 0, 0
+    lookup = DocumentLookup(basis.store, namespace, files, sync)
     for window in pages(files, WINDOW):
-        ids = {file: document_id(namespace, file.uri) for file in window}
-        hashes = basis.stored(list(ids.values()))
-        for file, id_ in ids.items():
-            result = FileStep(len(report.documents), file, id_).unchanged()
-            if hashes.get(id_, " ") != wanted_hash(reader, file):
-                result, document, passages = _read(result, file, namespace, reader, is_stored=id_ in hashes)
-                if model and document and passages:
+        for found in lookup.find(window):
+            file, stored = found.file, found.stored
+            result = FileStep(len(report.documents), found).unchanged()
+            if stored is not None and stored.settings_hash == wanted_hash(reader, file):
+                result = replace(result, status="renamed" if found.is_renamed else "unchanged")
+            else:
+                result, document, passages = _read(result, file, namespace, reader, is_stored=stored is not None)
+                if model and document and passages and not reader.has_triples(file.name):
                     for chunk in filter(None, passages.by_chunk):
                         request = prompts.request(document, chunk)
                         result.usage.calls += 1

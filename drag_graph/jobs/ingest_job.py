@@ -4,7 +4,6 @@ All I/O except reading files goes through ports. A document stored under the sam
 other file ends stored, or failed with a reason; what is reported is stored.
 """
 
-import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +18,14 @@ from drag_graph.documents.document_dates import document_date
 from drag_graph.documents.document_files import SourceFile, lies_in, load_source
 from drag_graph.documents.document_reader import DocumentReader
 from drag_graph.documents.file_loaders import LoadedFile
+from drag_graph.documents.given_triples import UNGROUNDED_VERSION, GivenTriples
 from drag_graph.errors import DocumentUnusable, DragGraphError, StoreError, SubgraphRefused, Withheld
-from drag_graph.graph.paging import iter_sources, pages, settings_hashes
-from drag_graph.identity import document_id
+from drag_graph.graph.aggregate import with_statements
+from drag_graph.graph.paging import iter_sources, pages
+from drag_graph.jobs.document_lookup import DocumentLookup, FoundDocument, sha256_of_file
 from drag_graph.jobs.runner import Runner
 from drag_graph.model import Document, Subgraph
-from drag_graph.ports.graph_store import GraphStore, SaveOutcome
+from drag_graph.ports.graph_store import GraphStore, Reduction, SaveOutcome
 from drag_graph.ports.vectors import Vectors
 
 WINDOW = 32
@@ -34,14 +35,16 @@ SAVED_TOGETHER = 16
 READ_AT_ONCE = 50
 """Number of stored documents read in one round trip."""
 
-Status = Literal["added", "changed", "unchanged", "removed", "failed"]
-STATUSES: tuple[Status, ...] = ("added", "changed", "unchanged", "removed", "failed")
+Status = Literal["added", "changed", "renamed", "unchanged", "removed", "failed"]
+STATUSES: tuple[Status, ...] = ("added", "changed", "renamed", "unchanged", "removed", "failed")
 _OUTCOMES: Mapping[str, Status] = {"created": "added", "replaced": "changed", "unchanged": "unchanged"}
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
     """The outcome of one file. `place` is its number among the files; `usage.notes` lists departures from the settings.
+
+    `ungrounded` is the number of given triples that no passage says (`drag_graph.documents.given_triples`).
 
     Sizes of unchanged documents are None, because reading them takes longer than everything else.
     """
@@ -52,19 +55,23 @@ class DocumentResult:
     chunks: int | None = 0
     evidence: int | None = 0
     triples: int | None = 0
+    ungrounded: int = 0
     error: str | None = None
     usage: Usage = field(default_factory=Usage)
     place: int = 0
 
     def document(self) -> dict[str, Any]:
         """Return its entry of the `ingest --json` document."""
-        names = ("id", "name", "status", "chunks", "evidence", "triples", "error")
+        names = ("id", "name", "status", "chunks", "evidence", "triples", "ungrounded", "error")
         return {name: getattr(self, name) for name in names} | {"notes": self.usage.notes}
 
 
 @dataclass(slots=True)
 class IngestReport:
-    """The outcome of a run. `stopped` is why it ended early; `pending` files were not reached."""
+    """The outcome of a run. `stopped` is why it ended early; `pending` files were not reached.
+
+    `given` is the file of triples, and `unmatched` the number of its lines about documents that are not among the files.
+    """
 
     documents: list[DocumentResult] = field(default_factory=list)
     stopped: DragGraphError | None = None
@@ -72,6 +79,8 @@ class IngestReport:
     seconds: float = 0.0
     seconds_in_store: float = 0.0
     usage: Usage = field(default_factory=Usage)
+    given: GivenTriples | None = None
+    unmatched: int = 0
 
     def count(self, result: DocumentResult) -> None:
         """Add a result."""
@@ -91,12 +100,16 @@ class IngestReport:
         """0 all stored, 1 some failed, or the code of what stopped the run."""
         if self.stopped is not None:
             return self.stopped.exit_code
-        return 1 if any(item.status == "failed" for item in self.documents) else 0
+        has_rejected = self.given is not None and bool(self.given.rejected_lines)
+        return 1 if has_rejected or any(item.status == "failed" for item in self.documents) else 0
 
     def totals(self) -> dict[str, Any]:
         """Return counts by status, the sizes of the documents that were read, and the cost and time of the run."""
         counts: dict[str, Any] = {status: sum(item.status == status for item in self.documents) for status in STATUSES}
-        sums = {name: sum(getattr(item, name) or 0 for item in self.documents) for name in ("chunks", "evidence", "triples")}
+        sums = {
+            name: sum(getattr(item, name) or 0 for item in self.documents)
+            for name in ("chunks", "evidence", "triples", "ungrounded")
+        }
         spent = {name: getattr(self.usage, name) for name in ("calls", "cached_calls", "tokens_in", "tokens_out")}
         times = {"seconds": round(self.seconds, 3), "seconds_in_store": round(self.seconds_in_store, 3)}
         cost = {"cost_usd": round(self.usage.cost_usd, 6)}
@@ -105,16 +118,41 @@ class IngestReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the `ingest --json` document."""
         stopped = str(self.stopped) if self.stopped else None
-        return {"documents": [item.document() for item in self.documents], "totals": self.totals(), "stopped": stopped}
+        return {
+            "documents": [item.document() for item in self.documents],
+            "totals": self.totals(),
+            **({"given_triples": {**self.given.summary(), "unmatched_lines": self.unmatched}} if self.given else {}),
+            "stopped": stopped,
+        }
+
+    def count_unmatched(self, given: GivenTriples | None, files: Iterable[SourceFile]) -> None:
+        """Count the given triples that are about none of the files."""
+        self.given = given
+        self.unmatched = given.unmatched([file.name for file in files]) if given else 0
 
 
 @dataclass(frozen=True, slots=True)
 class FileStep:
-    """A file to read, and the id of its document."""
+    """A file to read, and its document."""
 
     place: int
-    file: SourceFile
-    id: str
+    found: FoundDocument
+
+    @property
+    def file(self) -> SourceFile:
+        """The file."""
+        return self.found.file
+
+    @property
+    def id(self) -> str:
+        """The id of the document."""
+        return self.found.id
+
+    def tags(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the tags that the document should have: the wanted ones, or if they are None those that are stored."""
+        if wanted is not None:
+            return tuple(sorted(set(wanted)))
+        return self.found.stored.tags if self.found.stored else ()
 
     def result(self, status: Status | Literal["pending"], usage: Usage | None = None, **facts: Any) -> DocumentResult:
         """Return a result of this file."""
@@ -143,14 +181,20 @@ class Ingester:
         *,
         workers: int = 4,
         erase: Callable[[Sequence[str]], None],
+        tags: Sequence[str] | None = None,
         interruption: Interruption | None = None,
         on_result: Callable[[float], None] = lambda _cost: None,
     ) -> None:
-        """`erase` removes documents from store and ledger; `on_result` receives the cost so far in US dollars."""
+        """`erase` removes documents from store and ledger; `on_result` receives the cost so far in US dollars.
+
+        `tags` are those of all files; None leaves the tags of stored documents as they are.
+        """
         self.runner = Runner("ingest", workers=workers, interruption=interruption)
         self._store = store
         self._reader = reader
         self._erase = erase
+        self._tags = tags
+        self._lookup = DocumentLookup(store, store.namespace)
         self._on_result = on_result
         self._report = IngestReport()
         self._seen: set[str] = set()
@@ -166,6 +210,9 @@ class Ingester:
         `files`, which must then be complete (`require_complete`).
         """
         began = time.monotonic()
+        if sync:
+            files = list(files)
+            self._lookup = DocumentLookup(self._store, self._store.namespace, files, sync)
         try:
             self.runner.run(files, self, window=WINDOW)
             if sync and not self.runner.is_stopping:
@@ -180,14 +227,18 @@ class Ingester:
 
     def settle(self, window: Sequence[SourceFile]) -> tuple[list[DocumentResult], list[FileStep]]:
         """Return the results of unchanged documents, and a step for each other file."""
-        steps = []
-        for file in window:
-            step = FileStep(len(self._seen), file, document_id(self._store.namespace, file.uri))
+        if self.runner.is_stopping:
+            return [], [FileStep(0, FoundDocument(file, "")) for file in window]
+        results, steps = list[DocumentResult](), list[FileStep]()
+        for found in self._lookup.find(window):
+            step = FileStep(len(self._seen), found)
             self._seen.add(step.id)
-            steps.append(step)
-        unchanged = set[str]() if self.runner.is_stopping else self._unchanged(steps)
-        results = [step.unchanged() for step in steps if step.id in unchanged]
-        return results, [step for step in steps if step.id not in unchanged]
+            result = self._settled(step)
+            if result is None:
+                steps.append(step)
+            else:
+                results.append(result)
+        return results, steps
 
     def step(self, item: FileStep) -> DocumentResult:
         """Read one file and save its graph."""
@@ -197,7 +248,9 @@ class Ingester:
         try:
             with log.timed("ingest", item.id):
                 loaded = load_source(item.file)
-                document = document_of(item.file, item.id, self._store.namespace, loaded)
+                document = document_of(
+                    item.file, item.id, self._store.namespace, loaded, origin=item.found.origin, tags=item.tags(self._tags)
+                )
                 subgraph, vectors = self._reader.read(document, loaded, usage)
                 outcome = self._saves(_Saving(subgraph, vectors))
         except (DocumentUnusable, SubgraphRefused, Withheld) as error:
@@ -217,10 +270,23 @@ class Ingester:
             if result.status != "pending":
                 self._on_result(self._report.usage.cost_usd)
 
-    def _unchanged(self, steps: Sequence[FileStep]) -> set[str]:
-        """Return the ids of stored documents whose file and settings have not changed."""
-        hashes = settings_hashes(self._store, [step.id for step in steps])
-        return {step.id for step in steps if step.id in hashes and hashes[step.id] == wanted_hash(self._reader, step.file)}
+    def _settled(self, step: FileStep) -> DocumentResult | None:
+        """Return the result of a document that need not be read again. Its name, address and tags are changed if necessary."""
+        found = step.found
+        if found.stored is None or found.stored.settings_hash != wanted_hash(self._reader, step.file):
+            return None
+        if not found.is_renamed and found.stored.tags == step.tags(self._tags):
+            return step.unchanged()
+        graphs = self._store.read([step.id])
+        if not graphs or graphs[0].document is None:
+            return None
+        before, document = graphs[0], graphs[0].document
+        names = {"name": step.file.name, "uri": step.file.uri, "input_id": found.origin} if found.is_renamed else {}
+        new = document.model_copy(update={**names, "tags": step.tags(self._tags)})
+        if self._store.erase((), [Reduction(before, with_statements(before).model_copy(update={"source": new}))]).stale:
+            return None
+        note = f"It was {document.name} before." if found.is_renamed else f"Its tags are: {', '.join(new.tags) or 'none'}."
+        return _counted(step, "renamed" if found.is_renamed else "changed", before, Usage(notes=[note]))
 
     def _save(self, savings: list[_Saving]) -> list[SaveOutcome]:
         """Save, in one transaction, the documents that became ready during the previous one."""
@@ -234,36 +300,33 @@ class Ingester:
     def _remove_others(self, roots: Sequence[Path]) -> None:
         """Erase stored documents below `roots` whose file is gone, and what changed documents left on disk."""
         removed = missing_documents(self._store, self._seen, roots)
-        if removed or any(item.status == "changed" for item in self._report.documents):
+        if removed or any(item.status in ("changed", "renamed") for item in self._report.documents):
             self._erase([document.id for document in removed])
         self._report.count_removed(removed)
 
 
 def wanted_hash(reader: DocumentReader, file: SourceFile) -> str:
-    """Return the settings hash that a file's document should have; "" if the file cannot be read, which `load` reports."""
-    if file.text is not None:
-        return reader.settings_hash(hashlib.sha256(file.text.encode()).hexdigest())
-    try:
-        with file.path.open("rb") as content:
-            return reader.settings_hash(hashlib.file_digest(content, "sha256").hexdigest())
-    except OSError:
-        return ""
+    """Return the settings hash that a file's document should have; "" if the file cannot be read."""
+    sha256 = sha256_of_file(file)
+    return reader.settings_hash(sha256, file.name) if sha256 else ""
 
 
-def document_of(file: SourceFile, id_: str, namespace: str, loaded: LoadedFile) -> Document:
-    """Return the document of a loaded file."""
+def document_of(
+    file: SourceFile, id_: str, namespace: str, loaded: LoadedFile, *, origin: str = "", tags: Sequence[str] = ()
+) -> Document:
+    """Return the document of a loaded file. `origin` is the address of which `id_` is the hash, if it is another one."""
     facts = {"sha256": loaded.sha256, "media_type": loaded.media_type, "modified_at": loaded.modified_at}
-    date = document_date(file.name, loaded.text, loaded.metadata)
-    return Document(id=id_, namespace=namespace, name=file.name, uri=file.uri, date=date, **facts)
+    facts |= {"date": document_date(file.name, loaded.text, loaded.metadata)}
+    return Document(id=id_, namespace=namespace, name=file.name, uri=file.uri, input_id=origin, tags=tuple(tags), **facts)
 
 
 def missing_documents(store: GraphStore, ids: Collection[str], roots: Sequence[Path]) -> list[Document]:
     """Return the stored documents below `roots` whose ids are not among `ids`."""
-    candidates = (item.id for item in iter_sources(store) if item.is_document and item.id not in ids)
-    documents = (graph.document for page in pages(candidates, READ_AT_ONCE) for graph in store.read(page))
-    return [document for document in documents if document is not None and lies_in(document.uri, roots)]
+    missing = (item.id for item in iter_sources(store) if item.is_document and item.id not in ids and lies_in(item.uri, roots))
+    return [graph.document for page in pages(missing, READ_AT_ONCE) for graph in store.read(page) if graph.document]
 
 
 def _counted(step: FileStep, status: Status, subgraph: Subgraph, usage: Usage) -> DocumentResult:
     sizes = {"chunks": len(subgraph.chunks), "evidence": len(subgraph.evidence), "triples": len(subgraph.triples)}
-    return step.result(status, usage, **sizes)
+    calls = {call.id for call in subgraph.calls if call.prompt_version == UNGROUNDED_VERSION}
+    return step.result(status, usage, ungrounded=sum(not calls.isdisjoint(item.call_ids) for item in subgraph.triples), **sizes)

@@ -35,13 +35,25 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
-    """A stored source without its subgraph, as `GraphStore.sources` returns it."""
+    """A stored source without its subgraph, as `GraphStore.sources` returns it; `uri` and all after it are a document's."""
 
     id: str
     is_document: bool
     settings_hash: str
     created_at: str
     expires_at: str
+    uri: str = ""
+    sha256: str = ""
+    input_id: str = ""
+    tags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, subgraph: Subgraph) -> "StoredSource":
+        """Return what `GraphStore.sources` returns of a subgraph."""
+        document = subgraph.document
+        own = {name: getattr(document, name) for name in ("uri", "sha256", "input_id", "tags")} if document else {}
+        times = subgraph.created_at, subgraph.expires_at
+        return cls(subgraph.source_id, document is not None, subgraph.settings_hash, *times, **own)
 
 
 @dataclass(frozen=True, slots=True)

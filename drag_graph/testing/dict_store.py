@@ -179,10 +179,7 @@ class DictStore:
             failed = set(_failed(content)) if wanted.has_failed else content.subgraphs.keys()
             ids = sorted(id_ for id_ in failed if id_ > after and _is_wanted(content.subgraphs[id_], wanted))[:limit]
             subgraphs = [content.subgraphs[id_] for id_ in ids]
-        return [
-            StoredSource(one.source_id, one.document is not None, one.settings_hash, one.created_at, one.expires_at)
-            for one in subgraphs
-        ]
+        return [StoredSource.of(one) for one in subgraphs]
 
     def counts(self) -> dict[str, int]:
         counts = dict.fromkeys(COUNTED, 0)

@@ -1,5 +1,6 @@
 """`drag-graph ingest` by the real command line: files of each kind, again, changed, gone, failed, killed."""
 
+import json
 import os
 import re
 import signal
@@ -97,6 +98,40 @@ def test_a_folder_is_read_asked_audited_and_kept_in_step(cli, store, folder, era
     assert "Salt" not in left
     assert "Acid" in left
     assert cli("db", "verify", "--store", store).code == 0
+
+
+@ON_BOTH
+def test_a_renamed_file_keeps_its_answers_and_tags_stay(cli, store, folder, erased):
+    assert cli("ingest", folder, "--tag", "science", "--tag", "2026", "--store", store).code == 0
+    answer = cli("ask", QUESTION, "--store", store, "--json").json
+    (folder / "new").mkdir()
+    (folder / "moon.md").rename(folder / "new" / "moon.md")
+    foreseen = cli("ingest", folder, "--sync", "--dry-run", "--store", store, "--json")
+    done = cli("ingest", folder, "--sync", "--store", store, "--json")
+    assert statuses(done) == statuses(foreseen)
+    assert {name: status for name, status in statuses(done).items() if status != "unchanged"} == {"new/moon.md": "renamed"}
+    audit = cli("audit", answer["answer_id"], "--store", store)
+    assert (audit.code, "moon.md, characters 12-67" in " ".join(audit.out.split())) == (0, True)
+    exported = cli("export", "--store", store).out
+    assert exported.count('"tags": ["2026", "science"]') == 6
+    assert cli("db", "verify", "--store", store).code == 0
+    assert set(statuses(cli("ingest", folder, "--sync", "--store", store, "--json")).values()) == {"unchanged"}
+    again = cli("ask", QUESTION, "--store", store, "--json").json
+    assert [line["text"] for line in again["lines"]] == [line["text"] for line in answer["lines"]]
+    assert "new/moon.md" in {line["document"]["name"] for line in again["lines"]}
+
+
+def test_triples_that_are_there_already_are_used(cli, tmp_path, folder):
+    triples, store = tmp_path / "triples.jsonl", tmp_path / "graph.lbug"
+    line = {"document": "rust.txt", "subject": "Salt", "predicate": "speeds up", "object": "rust of iron"}
+    triples.write_text(f"{json.dumps(line)}\nnonsense\n{json.dumps({**line, 'document': 'gone.txt'})}\n")
+    done = cli("ingest", folder, "--triples", triples, "--store", store)
+    assert done.code == 1
+    assert "triples, line 2: The line is not JSON." in done.err
+    assert "Lines of triples about documents that are not among these files: 1." in done.err
+    assert '"model": "file:triples.jsonl"' in cli("export", "--store", store).out
+    missing = cli("ingest", folder, "--triples", tmp_path / "gone.jsonl", "--store", store)
+    assert (missing.code, "cannot be read" in missing.err) == (2, True)
 
 
 def test_what_cannot_be_read_is_named_and_the_others_go_on(cli, tmp_path, folder):

@@ -5,10 +5,15 @@ import pytest
 from drag_graph.distill.query_distillation import Usage
 from drag_graph.documents.document_files import files_in
 from drag_graph.documents.document_reader import DocumentReader, PassagePrivacy
-from drag_graph.errors import StoreUnavailable, Withheld
+from drag_graph.documents.file_loaders import load_text
+from drag_graph.errors import Interrupted, StoreUnavailable, Withheld
+from drag_graph.graph.paging import iter_sources
 from drag_graph.jobs.ingest_job import Ingester
+from drag_graph.manage.verification import problems
+from drag_graph.model import Document
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.settings import Settings
+from drag_graph.testing.builders import make_answer
 from drag_graph.testing.dict_store import DictStore
 
 NAMES = ("a.txt", "b.txt", "c.txt")
@@ -90,3 +95,99 @@ def test_unchanged_documents_are_not_read_again(store, folder, monkeypatch):
     report = run(store, folder)
     assert [(item.status, item.chunks, item.evidence) for item in report.documents] == [("unchanged", None, None)] * 3
     assert report.totals()["chunks"] == 0
+
+
+def synced(store, folder, tags=None):
+    ingester = Ingester(store, Troubled(None), workers=1, erase=store.erase, tags=tags)
+    report = ingester.run(files_in([folder]), [folder])
+    return {item.name: item.status for item in report.documents}
+
+
+def document_named(store, name):
+    return next(graph.document for item in iter_sources(store) for graph in store.read([item.id]) if graph.title == name)
+
+
+def test_a_renamed_file_keeps_its_document_and_its_answers(store, folder):
+    run(store, folder)
+    before = document_named(store, "a.txt")
+    (graph,) = store.read([before.id])
+    store.save_answers([make_answer(1, [graph], refs=[("evidence", graph.evidence[0].id)])])
+    (folder / "sub").mkdir()
+    (folder / "a.txt").rename(folder / "sub" / "new.txt")
+    assert synced(store, folder) == {"b.txt": "unchanged", "c.txt": "unchanged", "sub/new.txt": "renamed"}
+    after = document_named(store, "sub/new.txt")
+    assert (after.id, after.uri, after.input_id) == (before.id, (folder / "sub" / "new.txt").as_uri(), before.uri)
+    assert len(store.answers(before.id)) == 1
+    assert problems(store) == [], "its id is still the hash of an address that it says"
+    assert set(synced(store, folder).values()) == {"unchanged"}
+
+    (folder / "a.txt").write_text("Another file at the old place causes trouble in the town.")
+    assert synced(store, folder)["a.txt"] == "added"
+    assert document_named(store, "a.txt").id != before.id
+    assert set(synced(store, folder).values()) == {"unchanged"}
+    assert problems(store) == []
+
+    (folder / "a.txt").unlink()
+    assert synced(store, folder)["a.txt"] == "removed"
+    (folder / "sub" / "new.txt").rename(folder / "a.txt")
+    assert synced(store, folder)["a.txt"] == "renamed"
+    assert document_named(store, "a.txt") == before
+
+
+def test_of_files_with_the_same_content_each_keeps_its_document(store, folder):
+    for name in ("b.txt", "c.txt"):
+        (folder / name).write_bytes((folder / "a.txt").read_bytes())
+    run(store, folder)
+    ids = {name: document_named(store, name).id for name in NAMES}
+    (folder / "sub").mkdir()
+    for name in NAMES:
+        (folder / name).rename(folder / "sub" / name)
+    assert synced(store, folder) == {f"sub/{name}": "renamed" for name in NAMES}
+    assert {name: document_named(store, f"sub/{name}").id for name in NAMES} == ids
+
+
+def test_a_copy_is_a_document_of_its_own(store, folder):
+    run(store, folder)
+    (folder / "copy.txt").write_bytes((folder / "a.txt").read_bytes())
+    assert synced(store, folder)["copy.txt"] == "added"
+
+
+def test_a_renamed_file_that_has_changed_is_another_document(store, folder):
+    run(store, folder)
+    (folder / "a.txt").rename(folder / "new.txt")
+    (folder / "new.txt").write_text("Salt causes the rust of iron in the sea of the north.")
+    assert synced(store, folder) == {"a.txt": "removed", "b.txt": "unchanged", "c.txt": "unchanged", "new.txt": "added"}
+
+
+def test_tags_are_changed_without_reading_again_and_stay_where_none_are_given(store, folder, monkeypatch):
+    assert set(synced(store, folder, ["b", "a", "a"]).values()) == {"added"}
+    assert document_named(store, "a.txt").tags == ("a", "b")
+    monkeypatch.setattr(Troubled, "read", lambda *_: pytest.fail("a file was read again"))
+    assert set(synced(store, folder).values()) == {"unchanged"}
+    assert set(synced(store, folder, ["c"]).values()) == {"changed"}
+    assert set(synced(store, folder, ["c"]).values()) == {"unchanged"}
+    assert document_named(store, "a.txt").tags == ("c",)
+    monkeypatch.undo()
+    (folder / "a.txt").write_text("The file a now causes other effects in the house of the town.")
+    assert synced(store, folder)["a.txt"] == "changed"
+    assert document_named(store, "a.txt").tags == ("c",), "a changed file keeps its tags"
+    assert synced(store, folder, [])["a.txt"] == "changed"
+    assert document_named(store, "a.txt").tags == ()
+
+
+def test_a_text_that_repeats_itself_is_noted(store, tmp_path):
+    (tmp_path / "x.txt").write_text("x" * 100_000)
+    (result,) = run(store, tmp_path).documents
+    assert result.usage.notes == ["84 chunks have only 2 different passages: the text repeats itself or has no words."]
+
+
+def test_reading_a_long_document_ends_when_it_is_interrupted():
+    def check():
+        raise Interrupted("now")
+
+    reader = DocumentReader(Settings(), LexicalEmbedder(), None, PassagePrivacy(), check=check)
+    loaded = load_text(
+        "\n\n".join(f"The number {n} causes effects of the kind {n * n} in the house of the town." for n in range(300))
+    )
+    with pytest.raises(Interrupted):
+        reader.read(Document(id="d", name="d", uri="d"), loaded, Usage())

@@ -82,11 +82,11 @@ WITH q, top_k, found, ranked[..top_k] AS edges
 SET q.graph = CASE WHEN found = 0 THEN 'evidence_only' WHEN size(edges) = 0 THEN 'multigraph' ELSE 'simple' END,
   q.sizes = q.sizes[..4] + size(edges), q.revision = randomUUID(),
   q.aggregation = $strategy + ' ' + $merge + ' ' + toString($threshold) + ' ' + toString(top_k)
-WITH q, edges, any(e IN edges WHERE e.denied <> []) AS denying
+WITH q, edges, [e IN edges WHERE e.denied <> [] | e.s] AS denying
 UNWIND range(0, size(edges) - 1) AS rank
 WITH q, rank, edges, edges[rank] AS edge, denying
 WITH q, rank, edge, edge.s AS s, edge.o AS o, edge.triples AS triples, CASE
-  WHEN edge.rivals = [] AND NOT denying THEN []
+  WHEN edge.rivals = [] AND NOT edge.s IN denying THEN []
   ELSE [e IN edges WHERE e.id IN edge.rivals OR ((e.denied <> [] OR edge.denied <> []) AND e.s = edge.s AND e.id <> edge.id AND
     (any(t IN e.triples WHERE t.key + ' ' + e.o.name IN edge.denied) OR
       any(t IN edge.triples WHERE t.key + ' ' + edge.o.name IN e.denied))) | e.id]

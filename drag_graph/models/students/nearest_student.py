@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drag_graph.graph.edge_text import plain_words
+from drag_graph.graph.search_terms import search_terms
 from drag_graph.model import LABELS, Line
 from drag_graph.models.students.option_scoring import softmax
 from drag_graph.ports.model_roles import Embedder, Layout, Prompt, StudentReply
@@ -19,6 +20,8 @@ Scores = NDArray[np.float64]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")  # noqa: RUF001 - Chinese marks
 
+COMPARED = 8
+"""Number of sentences whose vectors are compared with an open question: to embed all would take longer than the search."""
 PASSAGE_TOKENS = 200
 """Maximum number of tokens of a passage of joined lines: an embedder ignores what exceeds about 256."""
 TEMPERATURES = {"minilm": (0.15, 0.13), "lexical": (0.25, 1.4)}
@@ -39,7 +42,7 @@ class NearestStudent:
     - minus the similarity of question and option, so that an option does not win by repeating the question.
 
     Without lines, the score is the cosine of option and question. The answer to an open question is the text of the line that
-    is most similar to it, or empty without lines.
+    is most similar to it, or empty without lines; of a span, one sentence.
 
     Confidence, in [0, 1]: the probability of the chosen option, a softmax of the scores at a temperature calibrated on other
     questions; for an open question the cosine of question and line, at least 0.
@@ -83,6 +86,7 @@ class NearestStudent:
     def _open_answer(self, question: str, lines: Sequence[str]) -> StudentReply:
         if not lines:
             return StudentReply(text="", label=None, confidence=0.0)
+        lines = _closest_by_words(question, lines)
         asked, vectors = self._embedder.embed_queries([question]), self._embedder.embed(lines)
         cosines = (vectors.astype(np.float64) @ asked[0].astype(np.float64)).round(DECIMALS)
         best = int(np.argmax(cosines))
@@ -117,6 +121,15 @@ class NearestStudent:
                 room = PASSAGE_TOKENS
             room -= tokens
         return passages
+
+
+def _closest_by_words(question: str, texts: Sequence[str]) -> list[str]:
+    """Return the texts that share most of the question's terms, rare ones first, in their order."""
+    terms, of_texts = set(search_terms(question)), [set(search_terms(text)) for text in texts]
+    number = {term: sum(term in one for one in of_texts) for term in terms}
+    shares = [sum(1 / number[term] for term in sorted(terms & one)) for one in of_texts]
+    best = sorted(range(len(texts)), key=lambda place: (-shares[place], place))[:COMPARED]
+    return [texts[place] for place in sorted(best)]
 
 
 def _texts(line: Line) -> list[str]:

@@ -1,6 +1,6 @@
 """Rows of subgraphs and answers for the statements of the embedded engine (no I/O)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 from drag_graph.graph.aggregate import Claim, Part, edges_of
@@ -13,32 +13,34 @@ HEADS = ("save_subgraphs_queries", "save_subgraphs_documents")
 """Statements that create the nodes of sources."""
 
 
-def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
-    """Return the rows of sources and their parts, by statement, in writing order."""
-    parts = ("queries", "documents", "calls", "chunks", "evidence", "evidence_calls", "evidence_chunks", "entities", "triples")
-    rows: dict[str, list[Row]] = {part: [] for part in parts}
-    for subgraph in subgraphs:
-        evidence, row = subgraph.evidence, source_row(subgraph)
-        if subgraph.document is None:
-            rows["queries"].append(_marked(row, "options"))
-        else:
-            rows["documents"].append(_marked(row, "tags"))
-        rows["calls"] += [call.model_dump() for call in subgraph.calls]
-        rows["chunks"] += [_marked(item.model_dump(mode="json"), "heading") for item in subgraph.chunks]
-        rows["evidence"] += [item.model_dump(mode="json", exclude={"call_ids"}) for item in evidence]
-        rows["evidence_calls"] += [{"evidence_id": item.id, "id": id_} for item in evidence for id_ in item.call_ids]
-        rows["evidence_chunks"] += [{"evidence_id": item.id, "id": item.chunk_id} for item in evidence if item.chunk_id]
-        rows["entities"] += [_marked(item.model_dump(mode="json"), "variants") for item in subgraph.entities]
-        rows["triples"] += [
-            _marked(triple.model_dump(mode="json", exclude={"subject", "object"}), "opposes") for triple in subgraph.triples
-        ]
+def subgraph_rows(subgraphs: Collection[Subgraph]) -> dict[str, Iterable[Row]]:
+    """Return the rows of sources and their parts, by statement, in writing order. They stream: a long document has many."""
+    rows: dict[str, Iterable[Row]] = {
+        "queries": (_marked(source_row(graph), "options") for graph in subgraphs if graph.document is None),
+        "documents": (_marked(source_row(graph), "tags") for graph in subgraphs if graph.document is not None),
+        "calls": (call.model_dump() for graph in subgraphs for call in graph.calls),
+        "chunks": (_marked(item.model_dump(mode="json"), "heading") for graph in subgraphs for item in graph.chunks),
+        "evidence": (item.model_dump(mode="json", exclude={"call_ids"}) for graph in subgraphs for item in graph.evidence),
+        "evidence_calls": (
+            {"evidence_id": item.id, "id": id_} for graph in subgraphs for item in graph.evidence for id_ in item.call_ids
+        ),
+        "evidence_chunks": (
+            {"evidence_id": item.id, "id": item.chunk_id} for graph in subgraphs for item in graph.evidence if item.chunk_id
+        ),
+        "entities": (_marked(item.model_dump(mode="json"), "variants") for graph in subgraphs for item in graph.entities),
+        "triples": (
+            _marked(item.model_dump(mode="json", exclude={"subject", "object"}), "opposes")
+            for graph in subgraphs
+            for item in graph.triples
+        ),
+    }
     return {f"save_subgraphs_{part}": items for part, items in rows.items()}
 
 
-def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
+def edge_rows(source_id: str, merged: Iterable[Row], aggregation: Aggregation) -> tuple[Iterator[Row], str]:
     """Return the rows of a source's simple edges and the kind of its graph, from the claims that `aggregate` merged."""
     edges, kind = edges_of(source_id, map(_claim, merged), aggregation)
-    return [_marked(edge.model_dump(mode="json", exclude={"subject", "object"}), "contradicts") for edge in edges], kind
+    return (_marked(edge.model_dump(mode="json", exclude={"subject", "object"}), "contradicts") for edge in edges), kind
 
 
 def _claim(row: Row) -> Claim:

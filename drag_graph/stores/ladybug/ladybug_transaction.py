@@ -54,9 +54,13 @@ class LadybugTransaction:
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         """Execute the statement of that name (`cypher/ladybug`, `cypher/common`) and return its rows. Raises StoreError."""
+        return list(self.stream(name, **parameters))
+
+    def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
+        """Yield the rows that `run` returns. Nothing else may be executed meanwhile."""
         if self._plans:
             self._plans.note(name)
-        return self.execute(*load(name, "ladybug").bind(**parameters))
+        yield from rows_of(self._connection, *load(name, "ladybug").bind(**parameters), self._location, self._check)
 
     def execute(self, text: str, parameters: dict[str, Any] | None = None) -> list[Row]:
         """Execute a text from a file, or the engine's transaction control, and return its rows. Raises StoreError."""

@@ -48,7 +48,8 @@ def read_parts(
     behind = [row["evidence_id"] for row in parts["triples"]]
     parts["evidence"] = _by_ids(session, "search_parts_evidence", [*evidence_ids, *behind], namespace=namespace)
     made: dict[str, list[str]] = {}
-    for row in _by_ids(session, "search_parts_calls", [row["id"] for row in parts["evidence"]]):
+    of_queries = [row["id"] for row in parts["evidence"] if not row["chunk_id"]]
+    for row in _by_ids(session, "search_parts_calls", of_queries):
         made.setdefault(row["id"], []).append(row["call_id"])
     for row in parts["evidence"]:
         row["call_ids"] = made.get(row["id"], ())

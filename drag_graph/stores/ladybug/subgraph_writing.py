@@ -1,7 +1,7 @@
 """Writing subgraphs and answers to the embedded engine, in a transaction that the caller has open."""
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from drag_graph.graph.paging import pages
 from drag_graph.graph.proof import proof_of
@@ -48,15 +48,14 @@ def write_edges(
     session: LadybugTransaction, namespace: str, are_documents: Mapping[str, bool], aggregation: Aggregation
 ) -> None:
     """Derive the simple edges of sources without any; `are_documents` tells documents from queries, by id."""
-    marks, edges = list[Row](), list[Row]()
+    marks = list[Row]()
     for id_, is_document in are_documents.items():
         own = aggregation.of_documents() if is_document else aggregation
-        claims = session.run("aggregate", namespace=namespace, source_id=id_, merge=own.merge)
-        edges_of_source, kind = rows.edge_rows(id_, claims, own)
-        edges += edges_of_source
-        revision = uuid.uuid4().hex
-        marks.append({"id": id_, "graph": kind, "aggregation": aggregation_text(own), "revision": revision})
-    write_rows(session, namespace, {"mark_graphs": marks, "save_edges": edges})
+        claims = session.stream("aggregate", namespace=namespace, source_id=id_, merge=own.merge)
+        edges, kind = rows.edge_rows(id_, claims, own)
+        write_rows(session, namespace, {"save_edges": edges})
+        marks.append({"id": id_, "graph": kind, "aggregation": aggregation_text(own), "revision": uuid.uuid4().hex})
+    write_rows(session, namespace, {"mark_graphs": marks})
 
 
 def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collection[str]) -> list[Row]:
@@ -68,7 +67,7 @@ def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collect
     return counts
 
 
-def write_rows(session: LadybugTransaction, namespace: str, by_statement: Mapping[str, Sequence[Row]]) -> list[Row]:
+def write_rows(session: LadybugTransaction, namespace: str, by_statement: Mapping[str, Iterable[Row]]) -> list[Row]:
     """Run each statement over its rows, a few at a time, and return their rows."""
     return [
         row

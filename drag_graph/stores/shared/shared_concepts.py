@@ -83,8 +83,9 @@ class SharedConcepts(NamespacePart, ABC):
 
     def save_vectors(self, run: Run, evidence: Mapping[str, Vector]) -> None:
         """Write vectors of evidence by id, in a transaction whose `changed_vectors` include them."""
-        rows = [{"id": id_, "vector": self._access.sent_vector(vector)} for id_, vector in sorted(evidence.items())]
-        self._each(run, "save_evidence_vectors", rows, self.vectors_at_once)
+        for page in pages(sorted(evidence), self.vectors_at_once):
+            rows = [{"id": id_, "vector": self._access.sent_vector(evidence[id_])} for id_ in page]
+            self._each(run, "save_evidence_vectors", rows, self.vectors_at_once)
 
     def _link(self, run: Run, changes: Changes) -> Written:
         ids = [item.id for item in changes.concepts]

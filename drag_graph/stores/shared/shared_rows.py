@@ -20,7 +20,7 @@ from drag_graph.stores.shared.transaction import Row
 
 QUERY = ("id", "namespace", "text", "options", "domain", "complexity", "input_id")
 DOCUMENT = tuple(Document.model_fields)
-ADDED: dict[str, Any] = {"date": "", "tags": ()}
+ADDED: dict[str, Any] = {"date": "", "tags": (), "input_id": ""}
 """Fields that a document of an earlier version does not have."""
 OWN = ("settings_hash", "status", "graph", "blind", "created_at", "expires_at")
 ORDERS = {"calls": "id", "chunks": "position", "evidence": "position", "entities": "name", "triples": "rank", "edges": "rank"}
@@ -50,7 +50,7 @@ def subgraph_of(namespace: str, head: Mapping[str, Any], parts: Mapping[str, Ite
     own = {"source_id": head["id"]}
     try:
         source = {name: head[name] for name in (QUERY if head.get("text") is not None else DOCUMENT) if name != "namespace"}
-        source |= {name: source[name] or default for name, default in ADDED.items() if name in source}
+        source |= {name: source[name] or default for name, default in ADDED.items() if "name" in source}
         if "text" in source:
             source["metadata"] = json.loads(head["metadata"])
         return Subgraph.model_validate(

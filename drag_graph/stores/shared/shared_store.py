@@ -140,7 +140,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
         else:
             conditions = {name: getattr(wanted, name) for name in ("input_id", "expired_before", "has_failed")}
             rows = self._rows("find_sources", **_bounds(wanted.prefix, after), **conditions, limit=limit)
-        return sorted((StoredSource(**row) for row in rows), key=lambda item: item.id)
+        return sorted((StoredSource(**row | {"tags": tuple(row["tags"] or ())}) for row in rows), key=lambda item: item.id)
 
     def answers(self, source_id: str = "", *, prefix: str = "", limit: int = 100, whole: bool = False) -> list[Answer]:
         if limit < 1:

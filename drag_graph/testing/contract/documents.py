@@ -9,8 +9,9 @@ from drag_graph.errors import SubgraphRefused
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.jobs.link_job import Linker
 from drag_graph.manage.canonical_export import canonical_lines
+from drag_graph.manage.content_ids import wrong_ids
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
-from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.graph_store import GraphStore, Reduction, SourceFilter, StoredSource
 from drag_graph.report.audit_document import audit_document, subgraph_text
 from drag_graph.testing.builders import as_distilled, expected, make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
@@ -52,6 +53,24 @@ class DocumentContract(Contract):
         assert_same(store.read([graph.source_id, query.source_id]), [expected(later, PLAIN), expected(query, PLAIN)])
         assert store.counts()["Chunk"] == len(later.chunks)
         assert store.verify() == []
+
+    def test_a_renamed_one_keeps_its_id_and_its_answers(self, store: GraphStore, namespace: str, graph: Subgraph) -> None:
+        store.save([graph], PLAIN)
+        answer = make_answer(1, [expected(graph, PLAIN)], namespace=namespace, refs=[("evidence", graph.evidence[0].id)])
+        store.save_answers([answer])
+        (before,) = store.read([graph.source_id])
+        assert before.document is not None
+        names = {"name": "new.txt", "uri": "file:///new.txt", "input_id": before.document.uri, "tags": ("a", "b")}
+        after = before.model_copy(update={"source": before.document.model_copy(update=names)})
+        assert not store.erase((), [Reduction(before, after)]).stale
+        assert_same(store.read([graph.source_id]), [after])
+        (stored,) = store.sources()
+        assert stored == StoredSource.of(after)
+        assert (stored.uri, stored.input_id, stored.tags) == ("file:///new.txt", before.document.uri, ("a", "b"))
+        assert store.sources(SourceFilter(ids=[graph.source_id])) == [stored]
+        assert [item.id for item in store.answers(graph.source_id)] == [answer.id]
+        assert store.verify() == []
+        assert graph.source_id not in dict(wrong_ids(after)), "the id is the hash of its first address"
 
     @pytest.mark.parametrize("flaw", ["no origin", "two origins", "no chunk", "chunks of a query", "chunk of another"])
     def test_evidence_needs_a_call_or_a_chunk(self, store: GraphStore, namespace: str, graph: Subgraph, flaw: str) -> None:

@@ -36,7 +36,7 @@ def _dated(graph: Subgraph, **times: str) -> Subgraph:
 
 
 def _row(graph: Subgraph) -> StoredSource:
-    return StoredSource(graph.source_id, graph.document is not None, graph.settings_hash, graph.created_at, graph.expires_at)
+    return StoredSource.of(graph)
 
 
 def _ids(found: list[StoredSource]) -> list[str]:

@@ -1,0 +1,230 @@
+"""Triples that somebody has already, from a file (`ingest --triples`, docs/documents.md).
+
+Each is grounded in a passage: one that contains both ends, else one that contains an end and most words of the rest, where the
+document's name and headings count as words of the passage. Any other triple is stored with the best passage, a low confidence
+and a call whose prompt version says that it is not grounded.
+"""
+
+import hashlib
+import json
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from drag_graph.distill.triple_extraction import Extraction, RawTriple, unusable
+from drag_graph.errors import InputError
+from drag_graph.graph.grounding import Grounds
+from drag_graph.graph.inflection import noun
+from drag_graph.graph.name_forms import clean, fold, tokens
+from drag_graph.identity import content_id, sha256_of
+from drag_graph.inputs import LINE_LIMIT
+from drag_graph.model import Document, Evidence, TeacherCall
+
+VERSION = "given/1"
+UNGROUNDED_VERSION = "given/1, not grounded"
+UNGROUNDED_CONFIDENCE = 0.3
+"""Maximum confidence of a triple without a passage that says it: below every usual threshold, so it becomes no edge."""
+CANDIDATES = 12
+"""Passages that are looked at for each triple."""
+COMMON = 200
+"""Passages that are looked at for each word, so that the time does not grow with the square of the passages."""
+LISTED = 1_000
+"""Maximum number of unusable lines that are listed; all are counted."""
+_MOST_WORDS = 0.5
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTriple:
+    """A line of the file, cleaned."""
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+
+
+@dataclass(slots=True)
+class _Lines:
+    """The lines about one document: where they begin in the file, and the hash of their content."""
+
+    starts: "array[int]" = field(default_factory=lambda: array("q"))
+    hash: Any = field(default_factory=hashlib.sha256)
+
+
+class GivenTriples:
+    """The triples of a file by document. Only the places of the lines are in memory. Raises InputError for a missing file.
+
+    `rejected` has number and reason of the first unusable lines, `rejected_lines` the number of all of them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines: dict[str, _Lines] = {}
+        self.lines = self.rejected_lines = 0
+        self.rejected: list[tuple[int, str]] = []
+        try:
+            with path.open("rb") as content:
+                start = 0
+                for number, line in enumerate(content, start=1):
+                    if line.strip():
+                        self._index(number, start, line)
+                    start += len(line)
+        except OSError as error:
+            message = f"The file of triples {path} cannot be read: {error.strerror or type(error).__name__}."
+            raise InputError(message, hint="Pass a JSONL file.") from error
+
+    @property
+    def model(self) -> str:
+        """The model name of the recorded calls."""
+        return f"file:{self._path.name}"
+
+    def hash_of(self, name: str) -> str:
+        """Return the hash of a document's triples; "" without any."""
+        lines = self._about(name)
+        return lines.hash.hexdigest() if lines else ""
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of lines, and the unusable ones, as a document."""
+        rejected = [{"line": number, "reason": reason} for number, reason in self.rejected]
+        return {"lines": self.lines, "rejected_lines": self.rejected_lines, "rejected": rejected}
+
+    def unmatched(self, names: Sequence[str]) -> int:
+        """Return the number of lines about documents that are not among these."""
+        known = {*names, *(PurePosixPath(name).name for name in names)}
+        return sum(len(lines.starts) for name, lines in self._lines.items() if name not in known)
+
+    def read(self, document: Document, evidence: Sequence[Evidence], headings: Sequence[str]) -> "Grounded":
+        """Return a document's triples with their passages. `headings` has the headings above each passage as a text."""
+        ids = {version: self._call_id(document, version) for version in (VERSION, UNGROUNDED_VERSION)}
+        passages = _Passages([item.text for item in evidence], headings)
+        triples: dict[str, list[RawTriple]] = {version: [] for version in ids}
+        for one in self._triples(document.name) if evidence else ():
+            place, is_grounded = passages.find(one)
+            version = VERSION if is_grounded else UNGROUNDED_VERSION
+            confidence = one.confidence if is_grounded else min(one.confidence, UNGROUNDED_CONFIDENCE)
+            parts = one.subject, one.predicate, one.object
+            triples[version].append(RawTriple(*parts, confidence, evidence[place].id, ids[version]))
+        calls = [self._call(document, version, ids[version], raw) for version, raw in triples.items() if raw]
+        return Grounded(Extraction((*triples[VERSION], *triples[UNGROUNDED_VERSION])), calls, len(triples[UNGROUNDED_VERSION]))
+
+    def _about(self, name: str) -> _Lines | None:
+        """Return the lines about a document: under its name, which is a path within a folder, or its last part."""
+        return self._lines.get(name) or self._lines.get(PurePosixPath(name).name)
+
+    def _index(self, number: int, start: int, line: bytes) -> None:
+        self.lines += 1
+        try:
+            name, one = _parsed(line)
+        except ValueError as error:
+            self.rejected_lines += 1
+            if len(self.rejected) < LISTED:
+                self.rejected.append((number, str(error)))
+            return
+        lines = self._lines.setdefault(name, _Lines())
+        lines.starts.append(start)
+        lines.hash.update(f"{one!r}\n".encode("utf-8", "surrogatepass"))
+
+    def _triples(self, name: str) -> Iterator[GivenTriple]:
+        lines = self._about(name)
+        with self._path.open("rb") as content:
+            for start in lines.starts if lines else ():
+                content.seek(start)
+                try:
+                    yield _parsed(content.readline())[1]
+                except ValueError as error:
+                    raise InputError(f"{self._path} has changed while it was read.", hint="Run the command again.") from error
+
+    def _call_id(self, document: Document, version: str) -> str:
+        parts = (document.id, "triples", self.model, version, self.hash_of(document.name))
+        return content_id(document.namespace, "call", *parts)
+
+    def _call(self, document: Document, version: str, id_: str, raw: Sequence[RawTriple]) -> TeacherCall:
+        rows = [[one.subject, one.predicate, one.object, one.confidence, one.evidence_id] for one in raw]
+        hashes = {"request_sha256": self.hash_of(document.name), "response_sha256": sha256_of(rows)}
+        return TeacherCall(id=id_, source_id=document.id, stage="triples", model=self.model, prompt_version=version, **hashes)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """The triples of a document with their calls. `ungrounded` of them have no passage that says them."""
+
+    extraction: Extraction
+    calls: list[TeacherCall]
+    ungrounded: int
+
+
+class _Passages:
+    """The passages of a document by their words."""
+
+    def __init__(self, texts: Sequence[str], headings: Sequence[str]) -> None:
+        self._texts, self._headings = texts, headings
+        self._places: dict[str, list[int]] = {}
+        self._grounds: dict[int, Grounds] = {}
+        for place, text in enumerate(texts):
+            for word in _words(text):
+                places = self._places.setdefault(word, [])
+                if len(places) < COMMON:
+                    places.append(place)
+
+    def find(self, one: GivenTriple) -> tuple[int, bool]:
+        """Return the position of the best passage, and whether the triple is grounded in it."""
+        scores: Counter[int] = Counter()
+        for word in _words(f"{one.subject} {one.predicate} {one.object}"):
+            places = self._places.get(word, ())
+            for place in places:
+                scores[place] += 1_000 // len(places)  # rare words say more; whole numbers, so that ties are exact
+        places = sorted(scores, key=lambda place: (-scores[place], place))[:CANDIDATES]
+        for is_enough in (self._has_both, self._has_most):
+            for place in places:
+                if is_enough(place, one):
+                    return place, True
+        return (places[0] if places else 0), False
+
+    def _has_both(self, place: int, one: GivenTriple) -> bool:
+        return not self._ground(place).problem(one.subject, one.object)
+
+    def _has_most(self, place: int, one: GivenTriple) -> bool:
+        ground = self._ground(place)
+        if not (ground.share(one.subject) == 1.0 or ground.share(one.object) == 1.0):
+            return False
+        around = Grounds(f"{self._headings[place]}\n{self._texts[place]}")
+        rest = one.object if ground.share(one.subject) == 1.0 else one.subject
+        return around.share(f"{rest} {one.predicate}") > _MOST_WORDS
+
+    def _ground(self, place: int) -> Grounds:
+        if place not in self._grounds:
+            if len(self._grounds) >= COMMON:
+                self._grounds.clear()
+            self._grounds[place] = Grounds(self._texts[place])
+        return self._grounds[place]
+
+
+def _words(text: str) -> set[str]:
+    return {noun(fold(word)) for word in tokens(text)}
+
+
+def _parsed(line: bytes) -> tuple[str, GivenTriple]:
+    """Return the document's name and the triple of a line. Raises ValueError with the reason."""
+    if len(line) > LINE_LIMIT:
+        raise ValueError(f"The line is longer than {LINE_LIMIT:,} bytes.")
+    try:
+        entry = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError("The line is not JSON.") from error
+    names = ("document", "subject", "predicate", "object")
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in names):
+        raise ValueError("The line needs the texts document, subject, predicate and object.")
+    confidence = entry.get("confidence", 1.0)
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0.0 <= confidence <= 1.0:
+        raise ValueError("The confidence must be a number from 0 to 1.")
+    subject, predicate, object_ = (clean(entry[name]) for name in names[1:])
+    if _HALF_CHARACTER.search(f"{subject}{predicate}{object_}"):
+        raise ValueError("The line contains half a character.")
+    if problem := unusable(subject, predicate, object_):
+        raise ValueError(f"{problem[0].upper()}{problem[1:]}.")
+    return entry["document"].strip(), GivenTriple(subject, predicate, object_, float(confidence))
