@@ -304,7 +304,9 @@ def _finding(finder: Finder) -> Callable[[Question], set[str]]:
 
 def _by_vectors(store: GraphStore, embedder: Embedder, text: str, named: Mapping[str, str]) -> set[str]:
     vector = [float(value) for value in embedder.embed([text])[0]]
-    return {named[hit.source_id] for hit in store.search.candidates(vector, (), SHOWN).evidence}
+    found = store.search.candidates(vector, (), (), SHOWN).found
+    units = store.search.units(list({found.unit_of[id_] for id_ in found.by_vector}), np.zeros((0, 0), np.float32), facts=False)
+    return {named[unit.source_id] for unit in units}
 
 
 def _texts(find: Callable[[str], list[str]], documents: Mapping[str, str]) -> Callable[[Question], set[str]]:

@@ -1,26 +1,30 @@
-"""The part of `graph.py` about a new question: the two statements of `store.search` beside the raw one that reads one subgraph.
+"""The part of `graph.py` about a new question: the four steps of `store.search`, and the raw statement that reads one subgraph.
 
 Before it measures, it links what our side holds, with the built-in embedder, so that queries, evidence and concepts are in
 their vector indexes; the raw side has the vectors of its queries. A question is near to a stored query (noise of length 0.3),
-and names what that query's words name: eight concepts that thousands of entities share. From there ours goes on as `ask` does,
-in two hops, with the thresholds of the built-in embedder; and once more as if everything were relevant, which is as many seeds
-as there can be: five queries, ten pieces of evidence and sixteen concepts.
+and has that query's words, which name eight concepts that thousands of entities share. From there ours goes on with as much as
+`ask` takes: 100 units, the facts around ten nodes, and the subgraphs of 30 lines.
 """
 
 import statistics
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
+import numpy as np
 from graph_measures import RAW_NUMBERS, Bench, in_turn, near, seconds
 from graph_workload import DIMENSION, id_of, subgraph
 
 from drag_graph.ask import retrieval as retrieve
+from drag_graph.graph.search_terms import search_terms
+from drag_graph.ports.graph_search import Candidates, GraphSearch
 
-AS_ASKED = (retrieve.LEXICAL.query, retrieve.LEXICAL.line, retrieve.LEXICAL.name)
+Result = TypeVar("Result")
+
 NEIGHBOURS = 10
 """Of a query, that are looked for."""
-MOST = (-1.0, -1.0, -1.0)
-"""Thresholds of queries, lines and names: what `ask` uses, and such that there are as many seeds as there can be."""
+UNITS, NODES, FACTS, LINES = 100, 10, 32, 30
+STEPS = ("candidates", "units", "around", "subgraphs")
 
 
 def link(bench: Bench) -> None:
@@ -36,32 +40,19 @@ def link(bench: Bench) -> None:
 
 
 def search(bench: Bench) -> None:
-    """Measure both stages of a new question, and the share of planted neighbours among the ten nearest."""
+    """Measure the steps of a new question, and the share of planted neighbours among the ten nearest."""
     link(bench)
-    _search(bench, "new question; raw vector + 1 subgraph", AS_ASKED)
-    _search(bench, "the same with the most seeds there can be", MOST)
-
-
-def _search(bench: Bench, what: str, thresholds: tuple[float, float, float]) -> None:
-    whole, first, second = [], [], []
-    found = lines = 0
-    count = 20 * bench.rounds
-    for turn in range(count + 20):
+    whole: list[tuple[float, float]] = []
+    steps: dict[str, list[tuple[float, float]]] = {name: [] for name in STEPS}
+    found = count = 0
+    for turn in range(20 * bench.rounds + 20):
         n = (turn * 7919) % bench.size
-        mine, theirs = near(n), near(n + RAW_NUMBERS)
-        keys = retrieve.question_keys(subgraph(n, bench.store.namespace).query.text)
+        mine, theirs, text = near(n), near(n + RAW_NUMBERS), subgraph(n, bench.store.namespace).query.text
         took: list[float] = []
-        answer: dict[str, Any] = {}
+        nearest: set[str] = set()
 
-        def ours(vector: list[float] = mine, keys: list[str] = keys, took: list[float] = took, answer: Any = answer) -> float:
-            began = time.perf_counter()
-            hits = bench.store.search.candidates(vector, keys, retrieve.NEAREST)
-            middle = time.perf_counter()
-            expansion = bench.store.search.expand(retrieve.seeds_of(hits, *thresholds).seeds, retrieve.HOPS)
-            took[:] = [(middle - began) * 1000, (time.perf_counter() - middle) * 1000]
-            answer.update(
-                queries={hit.id for hit in hits.queries[:NEIGHBOURS]}, lines=len({item.ref for item in expansion.reached})
-            )
+        def ours(vector: list[float] = mine, text: str = text, took: list[float] = took, nearest: set[str] = nearest) -> float:
+            nearest |= {hit.id for hit in _ask(bench.store.search, vector, text, took).queries[:NEIGHBOURS]}
             return sum(took)
 
         def raw(vector: list[float] = theirs) -> float:
@@ -70,13 +61,33 @@ def _search(bench: Bench, what: str, thresholds: tuple[float, float, float]) -> 
         pair = next(in_turn(1, ours, raw)) if turn % 2 else next(in_turn(1, raw, ours))[::-1]
         if turn >= 20:  # the first ones compile the statements
             whole.append((pair[0], pair[1]))
-            first.append((took[0], pair[1]))
-            second.append((took[1], pair[1]))
-            found += id_of(n, bench.store.namespace) in answer["queries"]
-            lines += answer["lines"]
+            for name, milliseconds in zip(STEPS, took, strict=True):
+                steps[name].append((milliseconds, pair[1]))
+            count += 1
+            found += id_of(n, bench.store.namespace) in nearest
     times = sorted(ours for ours, _ in whole)
     spread = times[int(0.99 * (len(times) - 1))] / statistics.median(times)
-    note = f"planted neighbour found {found / count:.3f} (bar 0.99), p99/p50 {spread:.1f}, {lines / count:.0f} lines"
-    bench.add(what, whole, "ms", "<= 2", note)
-    bench.add("  its first stage, three indexes and the names", first, "ms", "-")
-    bench.add("  its second stage, the lines and their audit", second, "ms", "-")
+    note = f"planted neighbour found {found / count:.3f} (bar 0.99), p99/p50 {spread:.1f}"
+    bench.add("new question; raw vector + 1 subgraph", whole, "ms", "-", note)
+    for name, pairs in steps.items():
+        bench.add(f"  its {name}", pairs, "ms", "-")
+
+
+def _ask(search: GraphSearch, vector: list[float], text: str, took: list[float]) -> Candidates:
+    """Search as `ask` does, and append the milliseconds of each step."""
+
+    def timed(work: Callable[[], Result]) -> Result:
+        began = time.perf_counter()
+        result = work()
+        took.append((time.perf_counter() - began) * 1000)
+        return result
+
+    hits = timed(lambda: search.candidates(vector, search_terms(text), retrieve.question_keys(text), retrieve.NEAREST))
+    found = hits.found
+    ids = list(dict.fromkeys([*found.units_by_words, *found.unit_of.values()]))[:UNITS]
+    units = timed(lambda: search.units(ids, np.array([vector], dtype=np.float32)))
+    nodes = [hit.cluster for hit in hits.named] + [fact.subject_node for unit in units for fact in unit.facts]
+    facts = timed(lambda: search.around(list(dict.fromkeys(nodes))[:NODES], FACTS))
+    pairs = [(fact.subject_id, fact.object_id) for fact in facts[:LINES]]
+    timed(lambda: search.subgraphs(list(found.unit_of)[:LINES], pairs))
+    return hits

@@ -127,15 +127,18 @@ def look(store: Neo4jStore, size: int, looks: int) -> None:
 
 
 def ask(store: Neo4jStore, size: int, looks: int) -> None:
-    """Print the times of finding candidates for a new question in queries, evidence and concepts, and of expanding them."""
+    """Print the times of finding candidates for a new question in queries and evidence, and of reading what is around them."""
     from drag_graph.ask import retrieval as retrieve
 
     picks = [(turn * 7919) % size for turn in range(looks + 20)]
-    times(lambda n: store.search.candidates(vector_of(n), [], retrieve.NEAREST), picks, "candidates of a question")
-    seeds = {
-        n: retrieve.seeds_of(store.search.candidates(vector_of(n), [], retrieve.NEAREST), 0.3, 0.3, 0.3).seeds for n in picks
-    }
-    times(lambda n: store.search.expand(seeds[n], retrieve.HOPS), picks, "expanding them")
+
+    def found(n: int) -> list[str]:
+        near = store.search.candidates(vector_of(n), [], [], retrieve.NEAREST)
+        return list({*near.found.unit_of.values(), *(hit.id for hit in near.queries)})[:100]
+
+    times(found, picks, "candidates of a question")
+    units = {n: found(n) for n in picks}
+    times(lambda n: store.search.units(units[n], np.array([vector_of(n)], dtype=np.float32)), picks, "their units")
 
 
 def times(work: Callable[[int], object], picks: Sequence[int], what: str) -> None:

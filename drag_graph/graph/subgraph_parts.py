@@ -1,16 +1,33 @@
 """Parts of subgraphs that a search returns."""
 
-from drag_graph.model import SimpleEdge, Subgraph
+from collections.abc import Collection
+
+from drag_graph.model import SimpleEdge, Subgraph, Triple
 
 
 def proven_part(part: Subgraph) -> Subgraph:
-    """Return a part of a subgraph without the edges whose triples, evidence or calls it lacks (promise 4)."""
-    return part.model_copy(update={"edges": tuple(edge for edge in part.edges if _is_proven(edge, part))})
+    """Return a part of a subgraph without the triples and edges whose triples, evidence or calls it lacks (promise 4).
 
-
-def _is_proven(edge: SimpleEdge, part: Subgraph) -> bool:
+    A simple graph keeps only the triples of its edges, a raw one all that are complete.
+    """
     evidence, calls = {item.id for item in part.evidence}, {call.id for call in part.calls}
-    triples = [triple for triple in part.triples if triple.id in edge.triple_ids]
-    return len(triples) == len(edge.triple_ids) and all(
-        triple.evidence_id in evidence and calls.issuperset(triple.call_ids) for triple in triples
-    )
+
+    def is_complete(triple: Triple) -> bool:
+        return triple.evidence_id in evidence and calls.issuperset(triple.call_ids)
+
+    triples = {triple.id: triple for triple in part.triples if is_complete(triple)}
+    edges: tuple[SimpleEdge, ...] = ()
+    if part.graph != "multigraph":
+        edges = tuple(edge for edge in part.edges if triples.keys() >= set(edge.triple_ids))
+        behind = {id_ for edge in edges for id_ in edge.triple_ids}
+        triples = {id_: triple for id_, triple in triples.items() if id_ in behind}
+    return part.model_copy(update={"edges": edges, "triples": tuple(triples.values())})
+
+
+def trimmed_part(part: Subgraph, evidence_ids: Collection[str]) -> Subgraph:
+    """Return a part of a subgraph with this evidence and that of its triples, the chunks of both, and no other."""
+    needed = {*evidence_ids, *(triple.evidence_id for triple in part.triples)}
+    evidence = tuple(item for item in part.evidence if item.id in needed)
+    chunk_ids = {item.chunk_id for item in evidence}
+    chunks = tuple(chunk for chunk in part.chunks if chunk.id in chunk_ids)
+    return part.model_copy(update={"evidence": evidence, "chunks": chunks})

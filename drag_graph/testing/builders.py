@@ -150,17 +150,37 @@ def make_document_subgraph(
     """
     things = [*names, *(f"part {n} of {number}" for n in range(len(names), edges + 1))]
     triples = [(things[n], "joins", things[n + 1], 0.9, n) for n in range(edges)]
-    texts = [f"{things[n]} joins {things[n + 1]}." for n in range(edges)]
-    subgraph = make_subgraph(f"document {number}", namespace=namespace, triples=triples, evidence=texts, dropped=(), **options)
-    document = make_document(number, namespace=namespace)
+    texts = [[f"{things[n]} joins {things[n + 1]}."] for n in range(edges)]
+    return document_of(make_document(number, namespace=namespace), texts, triples, **options)
+
+
+def document_of(
+    document: Document,
+    chunks: Sequence[Sequence[str]],
+    triples: Sequence[Spec] = (),
+    *,
+    heading: Sequence[str] = (),
+    **options: Any,
+) -> Subgraph:
+    """Return a valid subgraph of a document whose chunks consist of these passages; `options` are those of `make_subgraph`."""
+    namespace = document.namespace
+    texts = [text for passages in chunks for text in passages]
+    subgraph = make_subgraph(
+        f"document {document.id}", namespace=namespace, triples=triples, evidence=texts, dropped=(), **options
+    )
     entities = {item.id: content_id(namespace, "entity", document.id, item.name) for item in subgraph.entities}
-    own, start, chunks, evidence = {"source_id": document.id}, 0, list[Chunk](), list[Evidence]()
-    for position, item in enumerate(subgraph.evidence):
-        end, id_ = start + len(item.text), chunk_id(namespace, document.id, position, item.text)
-        chunks.append(Chunk(id=id_, source_id=document.id, position=position, start=start, end=end, text=item.text))
-        passage = {"call_ids": (), "chunk_id": id_, "start": start, "end": end, "framing": "unspecified", "llm_score": None}
-        evidence.append(item.model_copy(update={**own, **passage}))
-        start = end + 1
+    own, start, parts, evidence = {"source_id": document.id}, 0, list[Chunk](), list[Evidence]()
+    left = iter(subgraph.evidence)
+    for position, passages in enumerate(chunks):
+        text = " ".join(passages)
+        id_ = chunk_id(namespace, document.id, position, text)
+        end = start + len(text)
+        parts.append(Chunk(id=id_, **own, position=position, start=start, end=end, text=text, heading=tuple(heading)))
+        for passage in passages:
+            places = {"chunk_id": id_, "start": start, "end": start + len(passage)}
+            blank = {"call_ids": (), "framing": "unspecified", "llm_score": None}
+            evidence.append(next(left).model_copy(update={**own, **places, **blank}))
+            start += len(passage) + 1
     calls = [
         call.model_copy(update={**own, "model": "patterns/of-tests", "follows": ""})
         for call in subgraph.calls
@@ -170,7 +190,7 @@ def make_document_subgraph(
         update={
             "source": document,
             "expires_at": "",
-            "chunks": tuple(chunks),
+            "chunks": tuple(parts),
             "evidence": tuple(evidence),
             "calls": tuple(calls),
             "entities": tuple(item.model_copy(update={**own, "id": entities[item.id]}) for item in subgraph.entities),

@@ -88,7 +88,7 @@ class DictStore:
 
     @property
     def search(self) -> DictSearch:
-        return DictSearch(self.content)
+        return DictSearch(self._namespace, self.content)
 
     @property
     def registry(self) -> DictRegistry:

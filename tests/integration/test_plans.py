@@ -4,16 +4,16 @@ Database hits are the server's own count of what it touched (PROFILE), so that n
 """
 
 import uuid
-from dataclasses import asdict
 
 import neo4j
 import pytest
 
 from drag_graph.graph import subgraph_checks as checks
-from drag_graph.graph.expansion import ADJACENT
+from drag_graph.graph.names import concept_id
 from drag_graph.model import Aggregation
-from drag_graph.ports.graph_search import LIMITS
+from drag_graph.ports.concept_store import Changes, Concept
 from drag_graph.stores.neo4j import neo4j_rows
+from drag_graph.stores.neo4j.lucene_query import lucene_query
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.shared_store import LAST
@@ -273,22 +273,74 @@ def test_linking_begins_at_the_same_cost_among_more(driver, concepts, name):
     assert max(counted) <= min(counted) + 20, counted
 
 
-def test_a_walk_from_seeds_costs_the_same_in_a_larger_store(driver, namespaces):
-    """From a query, and from an evidence, over both hops."""
+@pytest.mark.parametrize("name", ["search_units", "search_around", "search_subgraphs", "search_exact"])
+def test_a_step_of_a_search_costs_the_same_in_a_larger_store(driver, namespaces, name):
     counted = []
     for namespace in namespaces:
-        graphs = [graph_of(number, namespace) for number in (7, 8)]
-        seeds = {
-            "queries": [[graphs[0].query.id, 1.0]],
-            "evidence": [[graphs[1].evidence[0].id, 0.9, graphs[1].query.id]],
-            "clusters": [],
-        }
-        found = profiled(driver, "search_expand", namespace=namespace, hops=2, adjacent=ADJACENT, **seeds, **asdict(LIMITS))
-        assert found[0]["args"]["Rows"] == 2
+        (one, other) = (graph_of(number, namespace) for number in (7, 8))
+        values = {
+            "search_units": {"ids": [one.source_id, other.source_id], "vectors": [[1.0, 0.0, 0.0]], "facts": True},
+            "search_around": {"nodes": [one.triples[0].subject_id, "missing"], "limit": 3, "entities": 64, "triples": 1000},
+            "search_subgraphs": {
+                "evidence_ids": [other.evidence[0].id],
+                "pairs": [[one.triples[0].subject_id, one.triples[0].object_id]],
+            },
+            "search_exact": {
+                "vector": [1.0, 0.0, 0.0],
+                "sources": [one.source_id, other.source_id],
+                "kinds": ["queries", "evidence"],
+                "k": 5,
+            },
+        }[name]
+        found = profiled(driver, name, namespace=namespace, **values)
+        assert found[0]["args"]["Rows"] > 0
         counted.append(checked(found))
     few, many = counted
     assert 0 < few < MOST_HITS
     assert many == few
+
+
+def test_the_search_of_the_indexes_seeks(driver, namespaces):
+    """It commits itself, so that it is not executed in a transaction of the client."""
+    values = {
+        "namespace": namespaces[1],
+        "source_id": graph_of(7, namespaces[1]).source_id,
+        "sources": [],
+        "concepts": ["missing"],
+    }
+    text = lucene_query("unit_text", namespaces[1], ["process"])
+    asked = {"vectors": [[1.0, 0.0, 0.0]], "candidates": 10, "texts": [["unit_text", text]], "hits": 10}
+    statement, bound = load("search_candidates", "neo4j").bind(**values, **asked)
+    with driver.session() as session:
+        checked(list(operators(session.run(f"PROFILE {statement}", bound).consume().profile)))
+
+
+def test_a_hub_costs_no_more_than_the_entities_that_are_looked_at(driver, neo4j_address):
+    """A concept of 50 entities, and of 250: 20 of each are looked at."""
+    uri, username, password = neo4j_address
+    namespace = f"plans-{uuid.uuid4().hex[:8]}"
+    counted = []
+    with Neo4jStore(uri, username=username, password=password, namespace=namespace) as store:
+        store.migrate()
+        hub = concept_id(namespace, "mitosis")
+        for start, end in ((0, 50), (50, 250)):
+            graphs = [graph_of(number, namespace) for number in range(start, end)]
+            store.save(graphs, PLAIN)
+            links = [(entity.id, hub) for graph in graphs for entity in graph.entities if entity.name == "mitosis"]
+            store.concepts.write(Changes(concepts=[Concept(hub, "mitosis", "mitosis")], links=links))
+            values = {"nodes": [hub], "limit": 10, "entities": 20, "triples": 1000}
+            found = profiled(driver, "search_around", namespace=namespace, **values)
+            assert found[0]["args"]["Rows"] == 10
+            counted.append(checked(found))
+        store.erase(query_ids(store))
+    few, many = counted
+    assert many <= few + 20
+
+
+def test_what_decides_of_a_restriction_is_read_for_this_namespace_alone(driver, namespaces):
+    few, many = (hits(profiled(driver, "search_sources", namespace=namespace)) for namespace in namespaces)
+    checked(profiled(driver, "search_sources", namespace=namespaces[1]))
+    assert few < many < 10 * MANY
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -21,15 +21,21 @@ ENGINES_OWN = {
         "nearest_summaries",
         "nearest_summaries_exact",
         "ping",
+        *("search_around", "search_exact", "search_sources", "search_subgraphs", "search_units"),
     },
-    # Its Cypher cannot make edges between collected nodes. A file that keeps what was deleted is made anew.
+    # Its Cypher cannot make edges between collected nodes. A file that keeps what was deleted is made anew. Its full-text
+    # index is a file of its own, from which search reads units and facts.
     "ladybug": {
         "compact_load",
         "compact_nodes",
         "compact_relationships",
+        *("index_chunks", "index_evidence", "index_heads", "index_nodes", "index_nodes_of_sources", "index_revise"),
+        *("index_revision", "index_sources", "index_triples"),
         "mark_graphs",
         "read_summaries",
         "save_edges",
+        *("search_concepts", "search_queries"),
+        *(f"search_parts_{part}" for part in ("calls", "chunks", "edges", "evidence", "triples")),
         "show_tables",
         "summary_vectors",
     },

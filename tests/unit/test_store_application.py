@@ -74,8 +74,8 @@ def test_imported_documents_are_found_at_once(graph, tmp_path):
         assert (report.counts["new"], report.search_problem, seen) == (1, "", [1])
         evidence = document.kept_evidence[0]
         with other._resources.store() as store:
-            near = store.search.candidates(EMBEDDER.embed([evidence.text])[0].tolist(), (), 3).evidence
-        assert near[0].id == evidence.id
+            near = store.search.candidates(EMBEDDER.embed([evidence.text])[0].tolist(), (), (), 3).found.by_vector
+        assert next(iter(near)) == evidence.id
 
 
 def test_an_import_without_the_embedder_says_that_search_is_off(graph, tmp_path):

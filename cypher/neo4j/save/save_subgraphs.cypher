@@ -1,8 +1,8 @@
 // what: makes sources with all that hangs on them; where another writer was faster with one, the uniqueness of its id makes
 //     this fail. Each subgraph is a list: the source's properties as a map, its id, calls, evidence, entities, triples, chunks, its
 //     label (null: it is there, and bare; its answers stay linked to it), and which evidence is of which call, and of which chunk.
-//     Items are lists in the order of drag_graph/stores/neo4j/neo4j_rows.py; what is of what is said by positions, so that no relationship
-//     needs a look-up: a triple ends with those of its subject and object
+//     Items are lists in the order of drag_graph/stores/neo4j/neo4j_rows.py; chunks and evidence end with their search terms. What is
+//     of what is said by positions, so that no relationship needs a look-up: a triple ends with those of its subject and object
 // parameters: namespace, subgraphs
 // returns: nothing
 UNWIND $subgraphs AS g
@@ -29,7 +29,7 @@ CALL (q, g) {
   UNWIND g[6] AS c
   CREATE (q)-[:HAS_CHUNK {namespace: $namespace}]->(chunk:Chunk {
     id: c[0], source_id: g[1], namespace: $namespace, position: c[1], start: c[2], end: c[3], text: c[4],
-    page: c[5], heading: c[6]
+    page: c[5], heading: c[6], terms: c[7]
   })
   RETURN collect(chunk) AS chunks
 }
@@ -46,7 +46,8 @@ CALL (q, g) {
   UNWIND g[3] AS e
   CREATE (q)-[:HAS_EVIDENCE {namespace: $namespace}]->(evidence:Evidence {
     id: e[0], source_id: g[1], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
-    score: e[6], rank: e[7], kept: e[8], reason: e[9], created_at: e[10], chunk_id: e[11], start: e[12], end: e[13]
+    score: e[6], rank: e[7], kept: e[8], reason: e[9], created_at: e[10], chunk_id: e[11], start: e[12], end: e[13],
+    terms: e[14]
   })
   RETURN collect(evidence) AS evidence
 }

@@ -1,22 +1,36 @@
-// what: asks the vector indexes, which are of all namespaces, for the `candidates` nearest queries, evidence and concepts, at the
-//     same time; gives those of this namespace with their cosine (of evidence, whose index is quantised, worked out anew), and
-//     looks up the concepts of these ids. It commits itself: inside a transaction of the client it is refused
-// parameters: namespace, source_id, vectors (the vector in a list, or an empty list), candidates, concepts
-// returns: one row: own, linked (whether concepts were made here), named (a list of [id, score, text, query id, cluster, entities]),
-//     lists (of queries, evidence and concepts each: [its name, how many the index gave, of all namespaces, a list as above])
-UNWIND [['evidence', 'evidence_embedding'], ['queries', 'query_embedding'], ['similar', 'concept_embedding']] AS index
+// what: asks indexes, which are of all namespaces, at the same time: those of vectors for the `candidates` nearest queries and
+//     evidence, and those of words for the `hits` best pieces of evidence and units. It gives those of this namespace (and of these
+//     sources, if there are any) with their score: the cosine (of evidence, whose index is quantised, worked out anew), or that of
+//     the words. And it looks up the concepts of these ids. It commits itself: inside a transaction of the client it is refused
+// parameters: namespace, source_id, sources, concepts, vectors (the vector in a list, or an empty list), candidates,
+//     texts (lists of [evidence_text or unit_text, a query of Lucene]), hits
+// returns: one row: own, named (a list of [id, name, cluster, entities]), lists (of query_embedding, evidence_embedding and each of
+//     the texts: [its index, how many this gave, of all namespaces, a list of [id, score, the question or the unit]])
+UNWIND [index IN ['query_embedding', 'evidence_embedding'] WHERE $vectors <> [] | [index]] + $texts AS index
 CALL (index) {
-  UNWIND $vectors AS vector
-  CALL db.index.vector.queryNodes(index[1], $candidates, vector) YIELD node AS n, score
+  CALL (index) {
+    UNWIND CASE size(index) WHEN 1 THEN $vectors ELSE [] END AS vector
+    CALL db.index.vector.queryNodes(index[0], $candidates, vector) YIELD node AS n, score
+    RETURN n, CASE
+      WHEN index[0] = 'query_embedding' THEN 2.0 * score - 1.0
+      WHEN n.namespace = $namespace THEN 2.0 * vector.similarity.cosine(n.embedding, vector) - 1.0
+    END AS score
+  UNION ALL
+    UNWIND CASE size(index) WHEN 1 THEN [] ELSE [index[1]] END AS words
+    CALL db.index.fulltext.queryNodes(index[0], words, {limit: $hits}) YIELD node AS n, score
+    RETURN n, score
+  }
   RETURN count(*) AS given, collect(
     CASE
-      WHEN n.namespace = $namespace AND (index[0] <> 'evidence' OR n.kept) THEN CASE index[0]
-        WHEN 'queries' THEN [n.id, 2.0 * score - 1.0, n.text, '', '', 0]
-        WHEN 'evidence' THEN [n.id, 2.0 * vector.similarity.cosine(n.embedding, vector) - 1.0, n.text, n.source_id, '', 0]
-        ELSE [n.id, 2.0 * score - 1.0, n.name, '', coalesce(nullIf(n.cluster, ''), n.id), coalesce(n.entities, 0)]
-      END
+      WHEN n.namespace = $namespace AND ($sources = [] OR coalesce(n.source_id, n.id) IN $sources)
+        AND (NOT index[0] IN ['evidence_embedding', 'evidence_text'] OR n.kept)
+      THEN [n.id, score, CASE index[0]
+        WHEN 'query_embedding' THEN n.text
+        WHEN 'unit_text' THEN n.id
+        ELSE coalesce(nullIf(n.chunk_id, ''), n.source_id)
+      END]
     END) AS found
-} IN 3 CONCURRENT TRANSACTIONS OF 1 ROW
+} IN 4 CONCURRENT TRANSACTIONS OF 1 ROW
 WITH collect([index[0], given, found]) AS lists
 CALL () {
   OPTIONAL MATCH (q:Query {id: $source_id})
@@ -28,12 +42,6 @@ CALL () {
   MATCH (c:Concept {id: id})
   USING INDEX SEEK c:Concept(id)
   WHERE c.namespace = $namespace
-  RETURN collect([c.id, 1.0, c.name, '', coalesce(nullIf(c.cluster, ''), c.id), coalesce(c.entities, 0)]) AS named
+  RETURN collect([c.id, c.name, coalesce(nullIf(c.cluster, ''), c.id), coalesce(c.entities, 0)]) AS named
 }
-RETURN own,
-  EXISTS {
-    MATCH (some:Concept)
-    USING INDEX SEEK some:Concept(namespace, cluster)
-    WHERE some.namespace = $namespace AND some.cluster IS NOT NULL
-  } AS linked,
-  named, lists
+RETURN own, named, lists

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from drag_graph.graph.proof import own_refs, proof_of
-from drag_graph.model import Answer, Subgraph, Value
+from drag_graph.graph.search_terms import hidden_terms
+from drag_graph.model import Answer, Chunk, Subgraph, Value
 from drag_graph.stores.shared import shared_rows as rows
 from drag_graph.stores.shared.shared_rows import source_row
 from drag_graph.stores.shared.transaction import Row
@@ -43,16 +44,17 @@ def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
     chunks = {item.id: position for position, item in enumerate(subgraph.chunks)}
     entities = {item.id: position for position, item in enumerate(subgraph.entities)}
     row, label = source_row(subgraph), "Query" if subgraph.document is None else "Document"
+    terms = hidden_terms(subgraph.title) or None if subgraph.document is None else None
     sizes = [len(subgraph.calls), len(subgraph.evidence), len(subgraph.entities), len(subgraph.triples)]
     return [
         # No vector is no property.
-        {**row, "embedding": row["embedding"] or None, "graph": "evidence_only", "sizes": sizes},
+        {**row, "embedding": row["embedding"] or None, "graph": "evidence_only", "sizes": sizes, "terms": terms},
         subgraph.source_id,
         [_values(item, CALL) for item in subgraph.calls],
-        [_values(item, EVIDENCE) for item in subgraph.evidence],
+        [[*_values(item, EVIDENCE), hidden_terms(item.text) or None] for item in subgraph.evidence],
         [[item.id, item.name, item.type, list(item.variants)] for item in subgraph.entities],
         [[*_values(item, TRIPLE), entities[item.subject_id], entities[item.object_id]] for item in subgraph.triples],
-        [_values(item, CHUNK) for item in subgraph.chunks],
+        [[*_values(item, CHUNK), _context_terms(subgraph.title, item)] for item in subgraph.chunks],
         label if new else None,
         [[position, calls[id_]] for position, item in enumerate(subgraph.evidence) for id_ in item.call_ids],
         [[position, chunks[item.chunk_id]] for position, item in enumerate(subgraph.evidence) if item.chunk_id],
@@ -61,6 +63,12 @@ def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
 
 def _values(item: Value, names: Sequence[str]) -> list[Any]:
     return [getattr(item, name) for name in names]
+
+
+def _context_terms(title: str, chunk: Chunk) -> str:
+    """Return what a chunk is found by besides the words of its text: its title, its headings, and hidden terms of all."""
+    context = [title, *chunk.heading]
+    return "\n".join(filter(None, [*context, hidden_terms("\n".join([*context, chunk.text]))]))
 
 
 def is_whole(row: Row) -> bool:
@@ -81,6 +89,16 @@ def is_whole(row: Row) -> bool:
         and all(item[4] in statement and call.issuperset(item[5]) for item in triples)
         and all(edge.issuperset(item[5]) for item in edges)
     )
+
+
+def without_unfinished(row: Row) -> Row:
+    """Return a row of `search_subgraphs` without evidence whose calls or chunk are missing: it is being written or erased."""
+    calls, chunks = {item[0] for item in row["calls"]}, {item[0] for item in row["chunks"]}
+    place = EVIDENCE.index("chunk_id")
+    evidence = [
+        item for item in row["evidence"] if (item[place] in chunks if item[place] else item[-1]) and calls.issuperset(item[-1])
+    ]
+    return {**row, "evidence": evidence}
 
 
 def subgraph_of(row: Row, namespace: str) -> Subgraph:

@@ -1,5 +1,0 @@
-// what: makes concepts, from maps of their properties
-// parameters: rows
-// returns: nothing
-UNWIND $rows AS r
-CREATE (c:Concept {id: r.id, namespace: r.namespace, key: r.key, name: r.name, cluster: r.cluster, entities: r.entities})
