@@ -196,7 +196,7 @@ class LadybugSearch:
         cosines = self.index("evidence").cosines([row[1] for row in rows], np.asarray(vectors, dtype=np.float32))
         passages: dict[int, list[Passage]] = {}
         for row, own in zip(rows, cosines.tolist(), strict=True):
-            passages.setdefault(row[0], []).append(Passage(*row[1:], tuple(own)))
+            passages.setdefault(row[0], []).append(Passage(*row[1:7], cosines=tuple(own)))
         facts_by_unit: dict[str, list[Fact]] = {}
         if facts:
             for row in text.rows(_FACTS_OF_UNITS, [numbers]):
