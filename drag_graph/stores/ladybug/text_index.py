@@ -149,10 +149,10 @@ class TextIndex:
         except StoreUnfit:
             if self._read_only:
                 return SqliteFile(_KIND)
-        delete_files(self._path)  # damaged, or of another version: it is made again
         try:
+            delete_files(self._path)  # damaged, or of another version: it is made again
             return SqliteFile(_KIND, self._path)
-        except StoreUnfit:
+        except (OSError, StoreUnfit):
             return SqliteFile(_KIND)
 
 
