@@ -14,7 +14,7 @@ from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.audit_snapshot import NO_FILTER, snapshot
 from drag_graph.ask.context_lines import Candidate, Selection, block, select_lines, selections
 from drag_graph.ask.find_lines import Finder, Found
-from drag_graph.ask.reranking import private_refs, reranked
+from drag_graph.ask.reranking import private_refs, reranked, with_public_places
 from drag_graph.ask.spans import fill
 from drag_graph.ask.student_prompt import Assembly, assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
@@ -323,6 +323,8 @@ class Asker:
             order = reranked(query.text, shown, texts, self._reranker, withheld=withheld)
             scores = [item.score for item in shown]
             shown = [replace(item, score=score) for item, score in zip(order, scores, strict=True)]
+        if self._gate is not None and not self._on_this_machine:
+            shown = with_public_places(shown, self._gate)
         lost = [(item.text, "private") for item in found.candidates if item.ref in hidden]
         return replace(found, candidates=tuple(shown)), lost
 

@@ -24,8 +24,6 @@ from drag_graph.graph.edge_text import one_line
 from drag_graph.identity import canonical_text
 from drag_graph.model import Line
 
-LONGEST_GAP = 60
-"""Maximum number of characters between two passages of a chunk that are joined."""
 _ROW = " | "
 """What separates the cells of a row (`drag_graph.documents.blocks`)."""
 NUMBER = 4
@@ -125,10 +123,10 @@ def _start(place: Place) -> tuple[int, int]:
 
 
 def _is_adjacent(before: Place, place: Place) -> bool:
-    """Whether two passages are joined. Rows of a table stand alone."""
-    if _ROW in _text(before) or _ROW in _text(place):
+    """Whether two passages are joined: nothing stands between them, which might be private. Rows of a table stand alone."""
+    if before.chunk_id != place.chunk_id or _ROW in _text(before) or _ROW in _text(place):
         return False
-    return before.chunk_id == place.chunk_id and place.start - before.end <= LONGEST_GAP
+    return not _text(replace(before, start=before.end, end=place.start)).strip()
 
 
 def _text(place: Place) -> str:
