@@ -89,7 +89,8 @@ class LadybugSearch:
 
     def erase_index(self) -> None:
         """Delete the full-text indexes of all namespaces, so that they contain nothing that was erased."""
-        self.close()
+        with self._lock:
+            self._text_index = None  # not closed: another thread may be reading it
         path = Path(self._access.location)
         for file in path.parent.glob(f"{path.name}*.search"):
             delete_files(file)

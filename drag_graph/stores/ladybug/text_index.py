@@ -85,8 +85,7 @@ class TextIndex:
         if known == state:
             return
         if self._read_only and self._file.path is not None:
-            old, self._file = self._file, self._file.copied()
-            old.close()
+            self._file = self._file.copied()  # the other is not closed: another thread may be reading it
         with self._file.writing() as connection:
             known = connection.execute(_STATE).fetchone()
             if known == state:
