@@ -93,7 +93,10 @@ class Asker:
 
         Raises Withheld if the privacy gate stops the question.
         """
-        found = self._finder.everything(self._admitted(query).asked)
+        asked = self._admitted(query).asked
+        found, _ = self._visible(asked, self._finder.everything(asked))
+        if self._reranker is not None:
+            found = found.with_sources_in_order()
         found = replace(found, sources=found.sources[:limit])
         shown = {source.id for source in found.sources}
         return found, self._select([item for item in found.candidates if item.source_id in shown], fill)
@@ -168,7 +171,7 @@ class Asker:
 
     def _ask_batch(self, questions: list[_Question], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
         def with_subgraphs() -> Iterator[tuple[_Question, Sequence[Subgraph] | None]]:
-            ids = [one.asked.id for one in questions if not one.withheld]
+            ids = [one.asked.id for one in questions if not one.withheld and not self._finder.is_restricted]
             stored = {item.source_id: item for item in self._store.read(ids)} if ids else {}
             for one in questions:
                 yield one, [stored[one.asked.id]] if one.asked.id in stored else None
@@ -246,6 +249,7 @@ class Asker:
             how=found.how,
             nearest=found.nearest,
             has_unsearchable=found.how == "nothing" and self._has_unsearchable(),
+            is_restricted=self._finder.is_restricted,
         )
         if found.how == "nothing" and not student_reply.text:
             return result

@@ -70,6 +70,13 @@ class Found:
         candidates = tuple(replace(line.candidate, score=round(line.weight, 6)) for line in lines)
         return cls(how, tuple(subgraphs), candidates, {line.candidate.ref: line for line in lines}, tuple(dropped))
 
+    def with_sources_in_order(self) -> "Found":
+        """Return this with the sources in the order of the candidates, such as after a reranker. Scores keep their places."""
+        places = {id_: place for place, id_ in enumerate(dict.fromkeys(item.source_id for item in self.candidates))}
+        ordered = sorted(self.sources, key=lambda source: places.get(source.id, len(places)))
+        scores = [source.score for source in self.sources]
+        return replace(self, sources=tuple(replace(one, score=score) for one, score in zip(ordered, scores, strict=True)))
+
     def beside(self, others: "Found") -> "Found":
         """Return these lines followed by those of other sources."""
         behind = 1 + max((item.rank for item in self.candidates), default=0)
@@ -91,6 +98,7 @@ class Finder:
         self._store = store
         self._searcher = Searcher(store, embedder, only)
         self._least = retrieve.thresholds(embedder.name, settings.relevance)
+        self.is_restricted = bool(only)
 
     def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> Found:
         """Return the lines of these subgraphs that the mode allows, by stored rank."""
@@ -109,7 +117,7 @@ class Finder:
 
     def find(self, query: Query) -> Found:
         """Return the lines for a question."""
-        if self._settings.mode == "none":
+        if self._settings.mode == "none" and not self.is_restricted:
             return self._of_stored(query, [query.id], "same question") or Found("no context")
         return self.search(query)
 
@@ -125,8 +133,9 @@ class Finder:
         if same and (found := self._of_stored(query, same, "same words")):
             return found
         found = self._searched(search, without)
-        vector = search.vectors[0].tolist()
-        return found if len(found.candidates) >= ENOUGH else self._with_broad(found, vector, without)
+        if self.is_restricted or len(found.candidates) >= ENOUGH:  # a community may have edges of any source
+            return found
+        return self._with_broad(found, search.vectors[0].tolist(), without)
 
     def everything(self, query: Query) -> Found:
         """Return what is stored for a question, best first, whether it is relevant or not."""
