@@ -21,7 +21,8 @@ LIMIT = 10
 class SearchResult:
     """What a search found, best first: sources, and context lines of these within the token budget.
 
-    `location` names the store, `is_empty` says that nothing is stored there.
+    `location` names the store, `is_empty` says that nothing is stored there, `is_restricted` that only some of the sources were
+    searched.
     """
 
     sources: tuple[SourceHit, ...]
@@ -31,13 +32,16 @@ class SearchResult:
     """The document passages behind lines, by line number."""
     location: str
     is_empty: bool
+    is_restricted: bool
 
     @property
     def reason(self) -> str:
         """Why nothing was found; empty if something was."""
         if self.sources:
             return ""
-        return f"nothing is stored in {self.location}" if self.is_empty else "nothing was found"
+        if self.is_empty:
+            return f"nothing is stored in {self.location}"
+        return "nothing was found in the selected sources" if self.is_restricted else "nothing was found"
 
     @property
     def spans(self) -> tuple[Line, ...]:
@@ -100,8 +104,8 @@ class Searching(ResourceUser):
         """Return sources, texts and edges for a question or some words, best first, up to `limit` sources.
 
         This is the retrieval of `ask` without a student and without a threshold. `sources` are ids, names, or patterns of names
-        such as "*.md". `since` and `until` are dates (YYYY, YYYY-MM or YYYY-MM-DD). `tags` are those of `ingest`; one of them is
-        enough. Tokens are counted as the student `nearest` does.
+        such as "*.md". `since` and `until` are dates (YYYY, YYYY-MM or YYYY-MM-DD). `tags` are those of `ingest`; one of them
+        is enough. Tokens are counted as the student `nearest` does.
 
         Raises Withheld if the privacy gate does not let the text pass.
         """
@@ -116,7 +120,7 @@ class Searching(ResourceUser):
             is_empty = not found.sources and not store.sources(limit=1)
             location = f"{store.location}, namespace {store.namespace}"
         documents = places_of(snapshot(query.text, selection.lines, found.subgraphs))
-        return SearchResult(found.sources, selection.lines, found.weighed, documents, location, is_empty)
+        return SearchResult(found.sources, selection.lines, found.weighed, documents, location, is_empty, bool(only))
 
 
 def _lists(ranks: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:

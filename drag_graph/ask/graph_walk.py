@@ -31,7 +31,7 @@ def walk(facts: Sequence[Fact], seeds: Mapping[str, float], units: Mapping[str, 
     nodes = dict.fromkeys(node for fact in facts for node in (fact.subject_node, fact.object_node))
     places = {name: place for place, name in enumerate([*unit_ids, *nodes])}
     start = np.zeros(len(places))
-    most = max(seeds.values(), default=1.0)
+    most = max(seeds.values(), default=1.0) or 1.0
     for name, weight in seeds.items():
         if name in places:
             start[places[name]] += weight / most

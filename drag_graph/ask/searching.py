@@ -99,7 +99,9 @@ class Searcher:
         walked = self._walk(units, values, facts)
         known = {unit.id for unit in units}
         others = sorted((id_ for id_ in walked if id_ not in known), key=lambda id_: (-walked[id_], id_))
-        units += self._units(others[:MORE_UNITS], search, without)
+        reached, allowed = self._units(others[:MORE_UNITS], search, without), {unit.source_id for unit in units}
+        # The walk knows no restriction, so it only adds units of sources that words or vectors have found.
+        units += [unit for unit in reached if not self._only or unit.source_id in allowed]
         valued = passage_values(units, search.terms, search.near.found)
         if facts:
             certain = sum(fact.confidence for fact, _ in facts[:SEEDS]) / len(facts[:SEEDS])

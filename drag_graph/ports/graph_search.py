@@ -161,9 +161,10 @@ class GraphSearch(Protocol):
     ) -> Candidates:
         """Return what is near to a question, up to `k` in each list, and the concepts named by `keys`.
 
-        Queries and kept evidence are compared by their cosine to `vector`, kept evidence and units by `terms`. `terms` are search terms (`drag_graph.graph.search_terms`), `keys` normal names
-        (`drag_graph.ask.retrieval.question_keys`). A vector of zeros, or of another length than the stored ones, is near to
-        nothing. `own` says whether the query `source_id` is stored.
+        Queries and kept evidence are compared by their cosine to `vector`, kept evidence and units by `terms`. `terms` are
+        search terms (`drag_graph.graph.search_terms`), `keys` normal names (`drag_graph.ask.retrieval.question_keys`). A vector
+        of zeros, or of another length than the stored ones, is near to nothing. `own` says whether the query `source_id` is
+        stored.
         """
 
     def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:

@@ -65,7 +65,7 @@ _STATE = "SELECT revision, links FROM state"
 
 
 class TextIndex:
-    """The index of one namespace. Thread-safe. With `read_only`, or where the file cannot be written, changes stay in memory."""
+    """The index of one namespace. Thread-safe. With `read_only`, or if the file is not writable, changes stay in memory."""
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self._path = path

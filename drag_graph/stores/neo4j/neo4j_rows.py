@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from drag_graph.graph.proof import own_refs, proof_of
-from drag_graph.model import Answer, Subgraph, Value
+from drag_graph.model import Answer, Subgraph
 from drag_graph.stores.shared import shared_rows as rows
 from drag_graph.stores.shared.shared_rows import source_row
 from drag_graph.stores.shared.transaction import Row
+from drag_graph.values import Value
 
 CALL = (
     *("id", "stage", "model", "prompt_version", "request_sha256", "response_sha256"),
