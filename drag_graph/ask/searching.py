@@ -30,6 +30,9 @@ CERTAINTY = 8
 """The walk decides the order of units as far as the facts that it begins at are certain: their mean confidence to this power.
 Facts that rules read have a confidence of about 0.8, those of a model 0.9 to 1."""
 
+DECIMALS = 5
+"""Further digits of a score depend on which texts were compared together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -125,7 +128,7 @@ class Searcher:
         order = sorted(range(len(facts)), key=lambda place: (-scores[place], texts[place], facts[place].id))
         vectors = self._embedder.embed([texts[place] for place in order[:COMPARED_FACTS]])
         for place, cosine in zip(order, (vectors @ search.vectors[0]).tolist(), strict=False):
-            scores[place] += cosine
+            scores[place] = round(scores[place] + cosine, DECIMALS)
         order.sort(key=lambda place: (-scores[place], texts[place], facts[place].id))
         return [(facts[place], scores[place]) for place in order]
 
