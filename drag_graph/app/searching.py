@@ -15,6 +15,8 @@ from drag_graph.model import Line
 from drag_graph.models.model_choice import NEAREST
 
 LIMIT = 10
+NO_STUDENT = {"student": NEAREST, "student_base_url": "", "scoring": "auto", "mode": "combined"}
+"""Settings of a search: all kinds of lines, no model but the embedder and the reranker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class Searching(ResourceUser):
         if limit < 1:
             raise ConfigurationError(f"The limit is {limit}.", hint="Pass 1 or more.")
         only = restriction(sources, since, until, tags)
-        resources = self._resources.changed({"student": NEAREST, "scoring": "auto", "mode": "combined"}).changed(settings)
+        resources = self._resources.changed(NO_STUDENT).changed(settings)
         query = one_question(text, (), resources.settings)
         with resources.reading(asks=True) as session:
             found, selection = session.asker(unkept="not an answer", only=only).search(query, limit)
