@@ -86,6 +86,16 @@ def test_a_restriction_holds_for_every_line(graph, restriction, expected):
     assert [line.ref for line in answer.answer.lines] == [line.ref for line in asked.lines]
 
 
+def test_the_walk_does_not_leave_the_selected_sources(graph):
+    """Concepts lead from one source to another."""
+    graph.ingest(text="Steam drives the crane.", name="engine.txt").result()
+    graph.ingest(text="The crane lifts stones.", name="stones.txt").result()
+    graph.link().result()
+    found = graph.search("What does steam drive?", sources=["engine.txt"])
+    assert {line.source_id for line in found.lines} == {source.id for source in found.sources}
+    assert names(found) == {"engine.txt"}
+
+
 def test_an_answer_without_lines_says_that_only_some_sources_were_searched(graph):
     reason = graph.ask(QUESTION, sources=["nothing*"]).reason
     assert reason == "nothing relevant is stored in the selected sources, and this student cannot answer without context lines"
