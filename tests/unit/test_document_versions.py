@@ -123,7 +123,7 @@ def test_an_answers_copy_that_was_changed_is_marked(graph):
     assert {line["changed"] for line in answer_document(given.result.answer)["lines"]} == {None}
     forged = json.loads(given.result.answer.model_dump_json().replace("causes the tides", "stops the tides"))
     lines = answer_document(Answer.model_validate(forged))["lines"]
-    assert {line["changed"] for line in lines if line["kind"] == "evidence"} == {True}
+    assert {line["changed"] for line in lines if line["kind"] == "span"} == {True}
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,8 @@ class TextIndex:
         except StoreUnfit:
             if self._read_only:
                 return SqliteFile(_KIND)
-        delete_files(self._path)  # damaged, or of another version: it is made again
+        with suppress(OSError):
+            delete_files(self._path)  # damaged, or of another version: it is made again
         try:
             return SqliteFile(_KIND, self._path)
         except StoreUnfit:
