@@ -39,6 +39,10 @@ def ask(
     no_keep: NoKeep = False,
     distill_missing: DistillMissing = False,
     local: Annotated[bool, typer.Option("--local", help="At a site: do not ask the cloud.", rich_help_panel="Site")] = False,
+    source: options.Sources = None,
+    since: options.Since = "",
+    until: options.Until = "",
+    tag: options.Tags = None,
     reidentify: Annotated[
         bool, typer.Option("--reidentify", help="Show the names that the privacy gate replaced.", rich_help_panel="Privacy")
     ] = False,
@@ -55,6 +59,7 @@ def ask(
     Examples:
       drag-graph ask "Why is the sky blue?" --option Scattering --option Reflection
       drag-graph ask --file questions.jsonl --mode graph --json
+      drag-graph ask "What does the Orchid project cost?" --source "budget*" --since 2026
       drag-graph ask "Why is the sea salty?" --distill-missing --teacher ollama/llama3.2
     """
     refuse(
@@ -63,10 +68,13 @@ def ask(
             "Pass exactly one of TEXT, --file and --query-id.": sum(one is not None for one in (text, file, query_id)) != 1,
             "--option requires a question given as TEXT.": bool(option) and text is None,
             "--explain works for one question only.": explain and file is not None,
+            "--query-id excludes --source, --since, --until and --tag.": query_id is not None
+            and bool(source or since or until or tag),
             "-o requires --no-keep, because a kept answer is in the store.": output is not None and not no_keep,
         },
     )
     asking: dict[str, Any] = {"keep": not no_keep, "distill_missing": distill_missing, "local": local}
+    asking |= {"sources": source or [], "since": since, "until": until, "tags": tag or []}
     with stdout_to(output, graph.settings, force=force):
         given: GivenAnswer | GivenAnswers
         if file is not None:

@@ -17,6 +17,7 @@ PANELS = {
     },
     "Ask": {
         "ask": "Answer a question from what is stored, and keep the answer for `audit`.",
+        "search": "Search what is stored: sources, spans and edges, best first, without a student.",
         "answers": "List stored answers, newest first.",
         "audit": "Trace an answer back: context line, edge, triples, evidence, teacher call.",
     },

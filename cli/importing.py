@@ -59,8 +59,8 @@ def _print(report: "ImportReport", store: str) -> None:
     if set(report.namespaces) != {report.namespace}:
         typer.echo(f"The ids were changed from namespace {', '.join(report.namespaces)} to {report.namespace}.")
     if report.search_problem:
-        typer.echo(f"Passages of documents are not searchable yet: {report.search_problem}", err=True)
-        typer.echo("Fix that, then run `drag-graph link`.", err=True)
+        typer.echo(f"Search finds the imported documents only by their words: {report.search_problem}", err=True)
+        typer.echo("To find them by meaning, fix that, then run `drag-graph link`.", err=True)
     typer.echo("Link them with the other stored sources: drag-graph link")
 
 

@@ -67,6 +67,37 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT_PANEL)]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every stage.", rich_help_panel=OUTPUT_PANEL)]
 LogJson = Annotated[bool | None, typer.Option("--log-json", help="Log JSON lines to stderr.", rich_help_panel=OUTPUT_PANEL)]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        help="Search only this source: an id, a name, or a pattern such as '*.md'. Repeatable.",
+        rich_help_panel="Search",
+    ),
+]
+Since = Annotated[
+    str,
+    typer.Option(
+        "--since",
+        help="Search only what is from this date or later: YYYY-MM-DD, YYYY-MM or YYYY.",
+        show_default=False,
+        rich_help_panel="Search",
+    ),
+]
+Until = Annotated[
+    str,
+    typer.Option(
+        "--until", help="Search only what is from this date or earlier.", show_default=False, rich_help_panel="Search"
+    ),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        help="Search only documents with this tag (`ingest --tag`). Repeatable; one is enough.",
+        rich_help_panel="Search",
+    ),
+]
 QueryId = Annotated[
     str | None, typer.Option("--query-id", help="A stored query: its id, the beginning of its id, or the id in its input.")
 ]

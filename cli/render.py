@@ -154,6 +154,31 @@ def write(text: str) -> None:
     sys.stdout.write(text.removesuffix("\n") + "\n")
 
 
+def hanging(label: str, text: Text) -> None:
+    """Print a text after a label. On a terminal its further lines begin below its first; in a pipe it has one line."""
+    out = console()
+    if out.soft_wrap:
+        out.print(Text.assemble(f"{label} ", text))
+        return
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(label, text)
+    out.print(grid)
+
+
+def place_of(document: Mapping[str, Any], *, headings: bool = False) -> str:
+    """Return where in which document a line stands: name, page, and with `headings` their path and the date."""
+    path = " > ".join([document["name"], *(document.get("heading", ()) if headings else ())])
+    page = f"page {document['page']}" if "page" in document else ""
+    return printable(", ".join(filter(None, (path, page, document.get("date", "") if headings else ""))))
+
+
+def lists_of(ranks: Iterable[tuple[str, int]]) -> str:
+    """Return the lists that found something, with its rank in each."""
+    return ", ".join(f"{name} ({rank})" for name, rank in ranks)
+
+
 @contextmanager
 def waiting(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show a spinner on a terminal; yields a function that replaces its text."""

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from .render import SHORT, console, disputed, document, escape, shorten, table, write
+from drag_graph.report.terminal_text import printable
+
+from .render import SHORT, console, disputed, document, escape, hanging, lists_of, place_of, shorten, table, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +30,11 @@ def answer(given: "GivenAnswer", repeated_flags: str, *, as_json: bool, explain:
     out.print(f"confidence {given.confidence:.2f}, mode {result.answer.mode}, student {escape(result.answer.student)}")
     documents = result.documents
     for line in given.lines:
-        place = f" [dim]({escape(documents[line.n]['name'])})[/dim]" if line.n in documents else ""
-        site = f" [dim]({escape(line.site)})[/dim]" if line.site else ""
-        out.print(f"  {line.n}. {escape(line.text)}{place}{site}", soft_wrap=True)
+        place = place_of(documents[line.n]) if line.n in documents else ""
+        if line.opening.startswith(documents.get(line.n, {}).get("name", "\n")):  # the text begins with the name
+            place = place.partition(", page ")[2] and f"page {documents[line.n]['page']}"
+        marks = ((f" ({printable(mark)})", "dim") for mark in (place, line.site) if mark)
+        hanging(f"  {line.n}.", Text.assemble(printable(line.text), *marks))
     if nearest := result.nearest:
         below = f"{nearest.score:.2f}, below the threshold of {nearest.threshold:.2f} (--relevance)"
         out.print(f"  Nearest line, score {below}: {escape(nearest.text)}", soft_wrap=True)
@@ -76,9 +80,8 @@ def _weights(result: "AskResult") -> None:
     rows = []
     for line in result.answer.lines:
         if weighed := result.weighed.get(line.ref):
-            lists = ", ".join(f"{name} ({rank})" for name, rank in weighed.ranks)
             confidence = "" if weighed.confidence is None else f"{weighed.confidence:.2f}"
-            rows.append((line.n, f"{weighed.weight:.4f}", confidence, lists, weighed.support or ""))
+            rows.append((line.n, f"{weighed.weight:.4f}", confidence, lists_of(weighed.ranks), weighed.support or ""))
     table(("line", "weight", "confidence", "found by (rank)", "repeated"), rows, wrapped="found by (rank)")
 
 

@@ -1,15 +1,16 @@
 """The domain model (docs/design.md, sections 2 and 3): frozen, validated values without any I/O.
 
-Ids are content hashes (`drag_graph.identity`). A confidence lies in [0, 1], a cosine in [-1, 1], a teacher's relevance score
-in [1, 10]. Times are UTC ISO 8601 strings with seconds, costs are US dollars, latencies are whole milliseconds.
+Ids are content hashes (`drag_graph.identity`). Times are UTC ISO 8601 strings with seconds, costs are US dollars, latencies
+are whole milliseconds. Numbers and texts have the limits of `drag_graph.values`.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from drag_graph.identity import document_id, query_id
+from drag_graph.values import Confidence, Cosine, Count, Finite, Ids, Relevance, Text, Value
 
 Domain = Literal["general", "medical", "technical", "privacy"]
 Framing = Literal["definitional", "contrastive", "causal", "procedural", "exemplar", "unspecified"]
@@ -21,16 +22,6 @@ Strategy = Literal["pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]
 Stage = Literal["evidence", "scores", "triples", "relations", "statements", "summary", "rewrite"]
 LineKind = Literal["evidence", "edge", "span"]
-
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Cosine = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
-Relevance = Annotated[float, Field(ge=1.0, le=10.0, allow_inf_nan=False)]
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-"""A count within the signed 64 bits that every store supports."""
-Ids = Annotated[tuple[Text, ...], AfterValidator(lambda ids: tuple(sorted(set(ids))))]
-"""A set of ids, sorted."""
 
 DOMAINS: tuple[Domain, ...] = ("general", "medical", "technical", "privacy")
 ENTITY_TYPES = (
@@ -50,12 +41,6 @@ ALL_EDGES = 1_000_000
 def labelled(options: Iterable[str]) -> list[str]:
     """Return the options, each after its letter."""
     return [f"{label}. {option}" for label, option in zip(LABELS, options, strict=False)]
-
-
-class Value(BaseModel):
-    """A frozen value without unknown fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Query(Value):
@@ -99,7 +84,7 @@ class Document(Value):
     media_type: str = ""
     modified_at: str = ""
     date: Annotated[str, StringConstraints(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")] = ""
-    tags: Annotated[tuple[Text, ...], AfterValidator(lambda tags: tuple(sorted(set(tags))))] = ()
+    tags: Ids = ()
     input_id: str = ""
 
     @property
@@ -348,7 +333,6 @@ def edges_of_triples(triples: Sequence[Triple]) -> tuple[SimpleEdge, ...]:
         for other in (it for name in names for it in same.get((one.subject_id, name), ())):
             rivals.setdefault(one.id, set()).add(other.id)
             rivals.setdefault(other.id, set()).add(one.id)
-
     shared = {"id", "source_id", "subject_id", "subject", "object_id", "object", "confidence", "rank"}
     return tuple(
         SimpleEdge(
@@ -373,7 +357,7 @@ class Line(Value):
     """A context line. `ref` is the id of its evidence or edge, or of the best evidence of a span.
 
     A span is the text of a document from the first to the last of the passages `evidence_ids`, after `opening`: title,
-    headings and date. `score` is the weight in retrieval.
+    headings and date. `score` is the weight in retrieval, `site` the cloud's site that released the line ('' for this store).
     """
 
     n: Annotated[int, Field(ge=1)]
@@ -385,7 +369,6 @@ class Line(Value):
     opening: str = ""
     evidence_ids: tuple[Text, ...] = ()
     site: str = ""
-    """The site of a cloud that released the line, with its own ids; '' for a line of this store (docs/edges.md)."""
 
     def __str__(self) -> str:
         return self.text

@@ -17,6 +17,7 @@ from drag_graph.app.answer_tracing import Tracing
 from drag_graph.app.questions import Questions, as_questions, one_question, question_lines, source_of
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
+from drag_graph.app.restrictions import restriction
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.ask.answer_file import read_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
@@ -29,6 +30,7 @@ from drag_graph.inputs import InputLine
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.manage.source_listing import newest_sources
+from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.report.audit_document import answer_document, audit_document
 
 if TYPE_CHECKING:
@@ -47,13 +49,18 @@ class Answering(ResourceUser):
         keep: bool = True,
         distill_missing: bool = False,
         local: bool = False,
+        sources: Sequence[str] = (),
+        since: str = "",
+        until: str = "",
+        tags: Sequence[str] = (),
         **settings: Any,
     ) -> GivenAnswer:
         """Answer a question from what is stored, and keep the answer for the audit.
 
         `query_id` asks a stored query instead: its id, the beginning of its id, or the input's own id. `keep=False` only needs
         read access to the store. With `distill_missing` the teacher is asked first if nothing relevant is stored. A site asks
-        its cloud if the local answer is not sure, unless `local`. `settings` override those of the object.
+        its cloud if the local answer is not sure, unless `local`. `sources`, `since`, `until` and `tags` restrict the search as
+        they do for `search`. `settings` override those of the object.
 
         If another process is writing to an embedded store, the answer comes from its last committed state and is not kept.
 
@@ -61,20 +68,23 @@ class Answering(ResourceUser):
         """
         if (question is None) == (query_id is None):
             raise ConfigurationError("Pass either a question or a query id.", hint="See `drag-graph ask --help`.")
-        resources = self._resources.changed(settings)
+        resources, only = self._resources.changed(settings), restriction(sources, since, until, tags)
         if query_id is not None:
-            if distill_missing or options:
-                other = "distill_missing" if distill_missing else "options"
+            if distill_missing or options or only:
+                other = "distill_missing" if distill_missing else "options" if options else "Restrictions of the search"
                 raise ConfigurationError(f"{other} and a query id exclude each other.", hint="Pass the question instead.")
             names = asked_as(resources.settings, query_id)
             return self._retried(resources, keep, lambda asking: asking.asker.ask_stored(query_id, names), local=True)
         query = one_question(question or "", options, resources.settings)
         asks = InputLine(1, query)
         return self._retried(
-            resources, keep, lambda asking: asking.ask(asks, f"-q {question}"), local=local, distill_missing=distill_missing
+            *(resources, keep, lambda asking: asking.ask(asks, f"-q {question}")),
+            local=local,
+            distill_missing=distill_missing,
+            only=only,
         )
 
-    def _retried(self, resources: Resources, keep: bool, ask: "Callable[[_Asking], AskResult]", **options: bool) -> GivenAnswer:
+    def _retried(self, resources: Resources, keep: bool, ask: "Callable[[_Asking], AskResult]", **options: Any) -> GivenAnswer:
         """Ask once more if another process changed the file of an embedded store in the meantime."""
 
         def once() -> GivenAnswer:
@@ -95,6 +105,10 @@ class Answering(ResourceUser):
         keep: bool = True,
         distill_missing: bool = False,
         local: bool = False,
+        sources: Sequence[str] = (),
+        since: str = "",
+        until: str = "",
+        tags: Sequence[str] = (),
         on_progress: OnProgress | None = None,
         wait: bool = True,
         **settings: Any,
@@ -103,10 +117,10 @@ class Answering(ResourceUser):
 
         A line that is not a question, or on which the student fails, is reported, and the others are answered.
         """
-        resources = self._resources.changed(settings)
+        resources, only = self._resources.changed(settings), restriction(sources, since, until, tags)
         questions = as_questions(questions)
         lines = list(question_lines(questions, resources.settings))
-        source = source_of(questions)
+        origin = source_of(questions)
 
         def run(interruption: Interruption) -> GivenAnswers:
             meter = ProgressMeter(len(lines), on_progress)
@@ -115,8 +129,8 @@ class Answering(ResourceUser):
                 meter.count(cost_usd)
                 interruption.check()
 
-            with _asking(resources, keep=keep, local=local, distill_missing=distill_missing) as asking:
-                report = asking.ask_all(lines, source, count)
+            with _asking(resources, keep=keep, local=local, distill_missing=distill_missing, only=only) as asking:
+                report = asking.ask_all(lines, origin, count)
                 return GivenAnswers(report, Tracing(resources), asking.not_distilled)
 
         return RunHandle(run, resources, wait=wait)
@@ -214,8 +228,21 @@ class _Asking:
 
 
 @contextmanager
-def _asking(resources: Resources, *, keep: bool, local: bool = False, distill_missing: bool = False) -> Iterator[_Asking]:
+def _asking(
+    resources: Resources,
+    *,
+    keep: bool,
+    local: bool = False,
+    distill_missing: bool = False,
+    only: Restriction = EVERYTHING,
+) -> Iterator[_Asking]:
     settings = resources.settings
+    if only and distill_missing:
+        hint = "Leave out `distill_missing=True`, or the restrictions."
+        raise ConfigurationError("A restricted search cannot distill what is missing.", hint=hint)
+    if only and settings.cloud and not local:
+        hint = "Add `local=True` to ask this site alone."
+        raise ConfigurationError("The cloud cannot be asked about some sources only.", hint=hint)
     if distill_missing:
         if not keep:
             raise ConfigurationError(
@@ -228,7 +255,7 @@ def _asking(resources: Resources, *, keep: bool, local: bool = False, distill_mi
     with ExitStack() as stack:
         try:
             session, unkept = stack.enter_context(resources.asking(keep=keep, create=distill_missing))
-            asker = session.asker(unkept=unkept)
+            asker = session.asker(unkept=unkept, only=only)
         except StoreUnfit as error:
             if keep and _is_readable(resources):
                 error.hint = f"{error.hint} `drag-graph ask --no-keep` works with read-only access to the store.".strip()

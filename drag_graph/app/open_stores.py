@@ -10,7 +10,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from drag_graph.compose.store_opening import disk_state, is_written_elsewhere, open_store
-from drag_graph.errors import StoreLocked
+from drag_graph.errors import StoreError, StoreLocked
 from drag_graph.log import event
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.settings import Settings
@@ -56,6 +56,8 @@ class OpenStores:
         store = borrow() if read_only or settings.uses_neo4j else _once_unlocked(borrow, settings, patience)
         try:
             yield store
+            if not read_only:
+                _prepare_search(store)
         finally:
             self._release()
 
@@ -142,6 +144,14 @@ def open_stores_of(settings: Settings) -> OpenStores:
         return OpenStores()
     with _lock:
         return _of_files.setdefault(Path(settings.store).expanduser().resolve(), OpenStores())
+
+
+def _prepare_search(store: GraphStore) -> None:
+    """Let the writer update the index, not the next question. A problem is only logged: a search repairs the index itself."""
+    try:
+        store.prepare_search()
+    except StoreError as error:
+        event("the full-text index is not up to date", level=logging.WARNING, location=store.location, reason=str(error))
 
 
 def _once_unlocked(borrow: Callable[[], GraphStore], settings: Settings, patience: float) -> GraphStore:

@@ -1,39 +1,63 @@
 """The method that searches without a student."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from drag_graph.app.questions import one_question
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.restrictions import restriction
+from drag_graph.ask.audit_snapshot import places_of, snapshot
 from drag_graph.ask.find_lines import SourceHit
-from drag_graph.ask.line_weights import Weighed
+from drag_graph.ask.line_weights import ListName, Weighed
 from drag_graph.errors import ConfigurationError
 from drag_graph.model import Line
-from drag_graph.ports.graph_search import Restriction
+from drag_graph.models.model_choice import NEAREST
 
 LIMIT = 10
-_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+NO_STUDENT = {"student": NEAREST, "student_base_url": "", "scoring": "auto", "mode": "combined"}
+"""Settings of a search: all kinds of lines, no model but the embedder and the reranker."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found, best first: sources, and context lines of these within the token budget."""
+    """What a search found, best first: sources, and context lines of these within the token budget.
+
+    `location` names the store, `is_empty` says that nothing is stored there, `is_restricted` that only some of the sources were
+    searched.
+    """
 
     sources: tuple[SourceHit, ...]
     lines: tuple[Line, ...]
     weighed: Mapping[str, Weighed]
+    documents: Mapping[int, Mapping[str, Any]]
+    """The document passages behind lines, by line number."""
+    location: str
+    is_empty: bool
+    is_restricted: bool
+
+    @property
+    def reason(self) -> str:
+        """Why nothing was found; empty if something was."""
+        if self.sources:
+            return ""
+        if self.is_empty:
+            return f"nothing is stored in {self.location}"
+        return "nothing was found in the selected sources" if self.is_restricted else "nothing was found"
 
     @property
     def spans(self) -> tuple[Line, ...]:
-        """The texts of documents, and the evidence of queries."""
-        return tuple(line for line in self.lines if line.kind != "edge")
+        """The texts of documents, and the evidence of queries, best first."""
+        return self._of_kind(is_edge=False)
 
     @property
     def edges(self) -> tuple[Line, ...]:
-        """The edges of the graph."""
-        return tuple(line for line in self.lines if line.kind == "edge")
+        """The edges of the graph, best first."""
+        return self._of_kind(is_edge=True)
+
+    def _of_kind(self, *, is_edge: bool) -> tuple[Line, ...]:
+        lines = [line for line in self.lines if (line.kind == "edge") == is_edge]
+        return tuple(sorted(lines, key=lambda line: (-line.score, line.n)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `search --json` document."""
@@ -51,12 +75,18 @@ class SearchResult:
             ],
             "spans": [self._line(line) for line in self.spans],
             "edges": [self._line(line) for line in self.edges],
+            **({"reason": self.reason} if self.reason else {}),
         }
 
-    def _line(self, line: Line) -> dict[str, Any]:
+    def lists(self, line: Line) -> tuple[tuple[ListName, int], ...]:
+        """Return the lists that found a line, each with its rank there."""
         weighed = self.weighed.get(line.ref)
-        facts = line.model_dump(include={"kind", "text", "ref", "source_id", "score"})
-        return {**facts, "lists": _lists(weighed.ranks if weighed else ())}
+        return weighed.ranks if weighed else ()
+
+    def _line(self, line: Line) -> dict[str, Any]:
+        facts = line.model_dump(include={"kind", "ref", "source_id", "score"})
+        place = {"document": dict(self.documents[line.n])} if line.n in self.documents else {}
+        return {"text": line.text.removeprefix(line.opening), **facts, **place, "lists": _lists(self.lists(line))}
 
 
 class Searching(ResourceUser):
@@ -75,27 +105,24 @@ class Searching(ResourceUser):
     ) -> SearchResult:
         """Return sources, texts and edges for a question or some words, best first, up to `limit` sources.
 
-        This is the retrieval of `ask` without a student and without a threshold. `sources` are ids or patterns of names,
-        `since` and `until` dates (YYYY, YYYY-MM or YYYY-MM-DD); `tags` are those of `ingest`.
+        This is the retrieval of `ask` without a student and without a threshold. `sources` are ids, names, or patterns of names
+        such as "*.md". `since` and `until` are dates (YYYY, YYYY-MM or YYYY-MM-DD). `tags` are those of `ingest`; one of them
+        is enough. Tokens are counted as the student `nearest` does.
 
         Raises Withheld if the privacy gate does not let the text pass.
         """
         if limit < 1:
             raise ConfigurationError(f"The limit is {limit}.", hint="Pass 1 or more.")
         only = restriction(sources, since, until, tags)
-        resources = self._resources.changed(settings)
+        resources = self._resources.changed(NO_STUDENT).changed(settings)
         query = one_question(text, (), resources.settings)
         with resources.reading(asks=True) as session:
             found, selection = session.asker(unkept="not an answer", only=only).search(query, limit)
-        return SearchResult(found.sources, selection.lines, found.weighed)
-
-
-def restriction(sources: Sequence[str], since: str, until: str, tags: Sequence[str]) -> Restriction:
-    """Return a restriction of a search. Raises ConfigurationError for a date that is none."""
-    for date in filter(None, (since, until)):
-        if not _DATE.fullmatch(date):
-            raise ConfigurationError(f"{date!r} is not a date.", hint="Write YYYY, YYYY-MM or YYYY-MM-DD.")
-    return Restriction(tuple([sources] if isinstance(sources, str) else sources), since, until, tuple(tags))
+            store = session.store
+            is_empty = not found.sources and not store.sources(limit=1)
+            location = f"{store.location}, namespace {store.namespace}"
+        documents = places_of(snapshot(query.text, selection.lines, found.subgraphs))
+        return SearchResult(found.sources, selection.lines, found.weighed, documents, location, is_empty, bool(only))
 
 
 def _lists(ranks: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:

@@ -5,15 +5,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from drag_graph.ask.answers import NOTHING_RELEVANT
-from drag_graph.ask.audit_snapshot import document_of
+from drag_graph.ask.audit_snapshot import places_of
 from drag_graph.ask.line_weights import Weighed
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Answer, Line
 from drag_graph.ports.question_gate import Disguise
 
-UNAIDED = "nothing relevant is stored: the student answered from its own knowledge"
-UNSEARCHABLE = "; some stored evidence is not searchable before `drag-graph link`"
-UNANSWERED = "nothing relevant is stored, and this student cannot answer without context lines"
+NOTHING, RESTRICTED = "nothing relevant is stored", " in the selected sources"
+UNAIDED = ": the student answered from its own knowledge"
+UNSEARCHABLE = "; some evidence is found only by its words before `drag-graph link`"
+UNANSWERED = ", and this student cannot answer without context lines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,9 @@ class AskResult:
     """The weight of each searched line and its components, by ref."""
     nearest: NearestLine | None = None
     has_unsearchable: bool = False
-    """Whether evidence is stored that search cannot find yet, because it has no vector."""
+    """Whether evidence is stored that search finds only by its words yet, because it has no vector."""
+    is_restricted: bool = False
+    """Whether only some of the sources were searched."""
     prompt_hash: str = ""
     """Hash of the whole prompt, as the student received it."""
     not_kept: str = ""
@@ -78,10 +81,9 @@ class AskResult:
         """Why there is no answer, or one without context lines; empty otherwise."""
         if self.problem:
             return self.problem
-        if not self.is_answered:
-            return f"{UNANSWERED}{UNSEARCHABLE if self.has_unsearchable else ''}"
-        if self.is_unaided:
-            return f"{UNAIDED}{UNSEARCHABLE if self.has_unsearchable else ''}"
+        if not self.is_answered or self.is_unaided:
+            nothing = NOTHING + RESTRICTED * self.is_restricted
+            return f"{nothing}{UNAIDED if self.is_answered else UNANSWERED}{UNSEARCHABLE * self.has_unsearchable}"
         if not self.answer.lines and self.answer.mode != "none":
             why = "; ".join(dict.fromkeys(reason for _, reason in self.dropped))
             return f"no line was shown to the student ({why or 'none was found'})"
@@ -104,8 +106,7 @@ class AskResult:
     @property
     def documents(self) -> dict[int, dict[str, Any]]:
         """The document passages behind context lines, by line number."""
-        lines = self.answer.snapshot.get("lines", ())
-        return {line["n"]: place for line in lines if (place := document_of(line))}
+        return places_of(self.answer.snapshot)
 
     def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document; `explain` adds scores, probabilities and dropped lines.

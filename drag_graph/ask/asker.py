@@ -13,8 +13,8 @@ from drag_graph.ask.answers import is_correct, make_answer, no_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.audit_snapshot import NO_FILTER, snapshot
 from drag_graph.ask.context_lines import Candidate, Selection, block, select_lines, selections
-from drag_graph.ask.find_lines import Finder, Found
-from drag_graph.ask.reranking import private_refs, reranked
+from drag_graph.ask.find_lines import Finder, FoundLines
+from drag_graph.ask.reranking import private_refs, reranked, with_public_places
 from drag_graph.ask.spans import fill
 from drag_graph.ask.student_prompt import Assembly, assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
@@ -88,12 +88,15 @@ class Asker:
         question = self._admitted(query)
         return self._keep([self._answer(question, self._finder.find(question.asked))])[0]
 
-    def search(self, query: Query, limit: int) -> tuple[Found, Selection]:
+    def search(self, query: Query, limit: int) -> tuple[FoundLines, Selection]:
         """Return what is stored for a question, relevant or not, and the lines of the best `limit` sources within the budget.
 
         Raises Withheld if the privacy gate stops the question.
         """
-        found = self._finder.everything(self._admitted(query).asked)
+        asked = self._admitted(query).asked
+        found, _ = self._visible(asked, self._finder.everything(asked))
+        if self._reranker is not None:
+            found = found.with_sources_in_order()
         found = replace(found, sources=found.sources[:limit])
         shown = {source.id for source in found.sources}
         return found, self._select([item for item in found.candidates if item.source_id in shown], fill)
@@ -168,7 +171,7 @@ class Asker:
 
     def _ask_batch(self, questions: list[_Question], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
         def with_subgraphs() -> Iterator[tuple[_Question, Sequence[Subgraph] | None]]:
-            ids = [one.asked.id for one in questions if not one.withheld]
+            ids = [one.asked.id for one in questions if not one.withheld and not self._finder.is_restricted]
             stored = {item.source_id: item for item in self._store.read(ids)} if ids else {}
             for one in questions:
                 yield one, [stored[one.asked.id]] if one.asked.id in stored else None
@@ -227,7 +230,7 @@ class Asker:
         empty = no_answer(question.asked, student=self._student.name, created_at=_now()).model_copy(update={"text": ""})
         return AskResult(empty, input_id=_own_id(question), problem=problem)
 
-    def _answer(self, question: _Question, found: Found) -> AskResult:
+    def _answer(self, question: _Question, found: FoundLines) -> AskResult:
         began = time.monotonic()
         query = question.asked
         disguise = self._gate.disguise(query, question.given) if self._gate is not None else None
@@ -246,6 +249,7 @@ class Asker:
             how=found.how,
             nearest=found.nearest,
             has_unsearchable=found.how == "nothing" and self._has_unsearchable(),
+            is_restricted=self._finder.is_restricted,
         )
         if found.how == "nothing" and not student_reply.text:
             return result
@@ -287,7 +291,7 @@ class Asker:
             max_lines=self._settings.max_lines,
         )
 
-    def _assembled(self, query: Query, known: Disguise | None, found: Found, lines: tuple[Line, ...]) -> Assembly:
+    def _assembled(self, query: Query, known: Disguise | None, found: FoundLines, lines: tuple[Line, ...]) -> Assembly:
         """Return the prompt, with the original texts if the student may know them."""
         documents = {graph.source_id for graph in found.subgraphs if graph.document}
         return assemble(
@@ -307,7 +311,7 @@ class Asker:
     def _has_unsearchable(self) -> bool:
         return any(source.evidence for source in self._store.concepts.waiting(1).sources)
 
-    def _visible(self, query: Query, found: Found) -> tuple[Found, list[tuple[str, str]]]:
+    def _visible(self, query: Query, found: FoundLines) -> tuple[FoundLines, list[tuple[str, str]]]:
         """Return the part of `found` that the student may see, reranked if there is a reranker, and (text, reason) of the rest.
 
         A remote student sees no document line in which the gate finds a private detail, and no line of a question that was
@@ -323,6 +327,8 @@ class Asker:
             order = reranked(query.text, shown, texts, self._reranker, withheld=withheld)
             scores = [item.score for item in shown]
             shown = [replace(item, score=score) for item, score in zip(order, scores, strict=True)]
+        if self._gate is not None and not self._on_this_machine:
+            shown = with_public_places(shown, self._gate)
         lost = [(item.text, "private") for item in found.candidates if item.ref in hidden]
         return replace(found, candidates=tuple(shown)), lost
 
@@ -351,7 +357,7 @@ def _disguised(
     return replace(prompt, question=query.text, options=query.options, lines=shown), replace(reply, text=text)
 
 
-def _sources_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
+def _sources_of(found: FoundLines, lines: Sequence[Line]) -> Sequence[Subgraph]:
     """Return the sources of an answer: the searched subgraphs whose lines are shown, or the first if there are none."""
     if not found.weighed:
         return found.subgraphs

@@ -132,6 +132,11 @@ def _excerpt(facts: dict[str, Any]) -> dict[str, Any]:
     return {"id": facts["id"], "text": facts["text"], "start": place["start"], "end": place["end"]}
 
 
+def places_of(snapshot: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return the document passages behind the lines of a snapshot, by line number."""
+    return {line["n"]: place for line in snapshot.get("lines", ()) if (place := document_of(line))}
+
+
 def document_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the document passage behind a line of a snapshot (of an edge, its best triple's), or None."""
     if "elsewhere" in line:

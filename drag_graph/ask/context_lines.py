@@ -30,7 +30,7 @@ _LINKING_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SpanPlace:
     """Where a passage stands: its document's title and date, and its chunk, which begins at `chunk_start`."""
 
     title: str
@@ -57,7 +57,7 @@ class Candidate:
     plain: str
     rank: int
     score: float | None = None
-    place: Place | None = None
+    place: SpanPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)

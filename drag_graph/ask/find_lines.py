@@ -11,7 +11,7 @@ from typing import Literal
 from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.ask_result import NearestLine
 from drag_graph.ask.broad_questions import ENOUGH, broad_lines
-from drag_graph.ask.context_lines import Candidate, Place, candidate_lines
+from drag_graph.ask.context_lines import Candidate, SpanPlace, candidate_lines
 from drag_graph.ask.line_weights import ListName, Weighed, by_weight, without_repetitions
 from drag_graph.ask.searching import Findings, Search, Searcher
 from drag_graph.ask.unit_values import Valued
@@ -45,7 +45,7 @@ class SourceHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundLines:
     """Candidate lines, and how they were found.
 
     `weighed` has the weight of each searched line by ref. `subgraphs` contain at least what the audit of the lines needs.
@@ -65,12 +65,19 @@ class Found:
     @classmethod
     def of_weighed(
         cls, how: How, subgraphs: Iterable[Subgraph], lines: Sequence[Weighed], dropped: Iterable[tuple[str, str]]
-    ) -> "Found":
-        """Return `Found` with the weights of the lines as scores."""
+    ) -> "FoundLines":
+        """Return `FoundLines` with the weights of the lines as scores."""
         candidates = tuple(replace(line.candidate, score=round(line.weight, 6)) for line in lines)
         return cls(how, tuple(subgraphs), candidates, {line.candidate.ref: line for line in lines}, tuple(dropped))
 
-    def beside(self, others: "Found") -> "Found":
+    def with_sources_in_order(self) -> "FoundLines":
+        """Return this with the sources in the order of the candidates, such as after a reranker. Scores keep their places."""
+        places = {id_: place for place, id_ in enumerate(dict.fromkeys(item.source_id for item in self.candidates))}
+        ordered = sorted(self.sources, key=lambda source: places.get(source.id, len(places)))
+        scores = [source.score for source in self.sources]
+        return replace(self, sources=tuple(replace(one, score=score) for one, score in zip(ordered, scores, strict=True)))
+
+    def beside(self, others: "FoundLines") -> "FoundLines":
         """Return these lines followed by those of other sources."""
         behind = 1 + max((item.rank for item in self.candidates), default=0)
         added = (replace(item, score=None, rank=behind + place) for place, item in enumerate(others.candidates))
@@ -91,13 +98,14 @@ class Finder:
         self._store = store
         self._searcher = Searcher(store, embedder, only)
         self._least = retrieve.thresholds(embedder.name, settings.relevance)
+        self.is_restricted = bool(only)
 
-    def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> Found:
+    def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> FoundLines:
         """Return the lines of these subgraphs that the mode allows, by stored rank."""
         lines = candidate_lines(subgraphs, self._settings.mode, self._settings.line_format)
-        return Found(how, tuple(subgraphs), tuple(lines))
+        return FoundLines(how, tuple(subgraphs), tuple(lines))
 
-    def of_own(self, query: Query, subgraphs: Sequence[Subgraph], how: How) -> Found:
+    def of_own(self, query: Query, subgraphs: Sequence[Subgraph], how: How) -> FoundLines:
         """Return the lines of the question's own subgraphs; with `shared_lines`, followed by the best of other sources."""
         own = self.of_subgraphs(subgraphs, how)
         most = self._settings.shared_lines
@@ -107,16 +115,16 @@ class Finder:
         limited = [item for kind in KINDS for item in [one for one in others.candidates if one.kind == kind][:most]]
         return own.beside(replace(others, candidates=tuple(limited)))
 
-    def find(self, query: Query) -> Found:
+    def find(self, query: Query) -> FoundLines:
         """Return the lines for a question."""
-        if self._settings.mode == "none":
-            return self._of_stored(query, [query.id], "same question") or Found("no context")
+        if self._settings.mode == "none" and not self.is_restricted:
+            return self._of_stored(query, [query.id], "same question") or FoundLines("no context")
         return self.search(query)
 
-    def search(self, query: Query, without: Collection[str] = ()) -> Found:
+    def search(self, query: Query, without: Collection[str] = ()) -> FoundLines:
         """Return the lines for a question from the whole graph, ignoring the sources `without`."""
         if self._settings.mode == "none":
-            return Found("no context")
+            return FoundLines("no context")
         search = self._searcher.near(query)
         is_own = search.near.own and query.id not in without
         if is_own and (own := self._of_stored(query, [query.id], "same question")):
@@ -125,14 +133,15 @@ class Finder:
         if same and (found := self._of_stored(query, same, "same words")):
             return found
         found = self._searched(search, without)
-        vector = search.vectors[0].tolist()
-        return found if len(found.candidates) >= ENOUGH else self._with_broad(found, vector, without)
+        if self.is_restricted or len(found.candidates) >= ENOUGH:  # a community may have edges of any source
+            return found
+        return self._with_broad(found, search.vectors[0].tolist(), without)
 
-    def everything(self, query: Query) -> Found:
+    def everything(self, query: Query) -> FoundLines:
         """Return what is stored for a question, best first, whether it is relevant or not."""
         return self._searched(self._searcher.near(query), (), even_irrelevant=True)
 
-    def _with_broad(self, found: Found, vector: Sequence[float], without: Collection[str] = ()) -> Found:
+    def _with_broad(self, found: FoundLines, vector: Sequence[float], without: Collection[str] = ()) -> FoundLines:
         """Add edges of the communities whose summaries are similar to the question."""
         mode, line_format = self._settings.mode, self._settings.line_format
         lines, graphs = broad_lines(self._store, vector, self._least.summary, mode, line_format)
@@ -145,14 +154,14 @@ class Finder:
         dropped = [item for item in found.dropped if item[0] not in texts]
         dropped += [(item.text, "duplicate") for item in repeated]
         how: How = "search" if found.how == "nothing" and distinct else found.how
-        return replace(Found.of_weighed(how, graphs_by_id.values(), distinct, dropped), nearest=found.nearest)
+        return replace(FoundLines.of_weighed(how, graphs_by_id.values(), distinct, dropped), nearest=found.nearest)
 
-    def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> Found | None:
+    def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> FoundLines | None:
         """Return the lines of stored queries, or None if they are no longer stored."""
         subgraphs = self._store.read(source_ids)
         return self.of_own(query, subgraphs, how) if subgraphs else None
 
-    def _searched(self, search: Search, without: Collection[str], *, even_irrelevant: bool = False) -> Found:
+    def _searched(self, search: Search, without: Collection[str], *, even_irrelevant: bool = False) -> FoundLines:
         """Return the best lines of the whole graph."""
         similar = [hit for hit in search.near.queries if hit.id not in without][: retrieve.NEIGHBOURS]
         similar_ids = [hit.id for hit in similar if hit.score >= self._least.query]
@@ -163,7 +172,7 @@ class Finder:
         if even_irrelevant:
             relevant, others = list(findings.passages), []
         if not relevant:
-            return Found("nothing", nearest=min(nearest, key=lambda line: line.threshold - line.score, default=None))
+            return FoundLines("nothing", nearest=min(nearest, key=lambda line: line.threshold - line.score, default=None))
         wanted = self._fitting(relevant)
         weights = {item.passage.id: item.value for item in relevant}
         pairs = _pairs(findings, weights) if self._settings.mode in {"graph", "combined"} else {}
@@ -175,7 +184,9 @@ class Finder:
         dropped = [(item.passage.text, "not relevant") for item in others]
         dropped += [(item.text, "duplicate") for item in repeated]
         dropped += [(item.passage.text, "less relevant") for item in relevant if item.passage.id not in refs]
-        return replace(Found.of_weighed("search", subgraphs, distinct, dropped), sources=_sources(relevant, findings, search))
+        return replace(
+            FoundLines.of_weighed("search", subgraphs, distinct, dropped), sources=_sources(relevant, findings, search)
+        )
 
     def _relevant(
         self, search: Search, findings: Findings, similar: Collection[str]
@@ -184,7 +195,7 @@ class Finder:
 
         Evidence of a query is relevant if the query is similar to the question, or it is close to the question itself. If one
         passage of a document is close, all passages of documents are relevant, and the token budget decides. If the question
-        has options, the largest cosine with one of them must reach a threshold as well.
+        has options, the largest cosine with one of them must reach a threshold as well, if the passage has a vector.
         """
         compared = findings.passages[:COMPARED]
         texts = [item.passage.text for item in compared]
@@ -194,7 +205,9 @@ class Finder:
         relevant, others = list[Valued](), list[Valued]()
         for item in findings.passages:
             is_close = has_close_document if item.unit.is_document else scores.get(item.passage.id, 0.0) >= self._least.line
-            decides = not search.query.options or max(item.passage.cosines[1:]) >= self._least.answer
+            # Without a vector nothing is known about the options. Such evidence is found by its words.
+            unknown = not search.query.options or not any(item.passage.cosines)
+            decides = unknown or max(item.passage.cosines[1:]) >= self._least.answer
             (relevant if decides and (is_close or item.unit.id in similar) else others).append(item)
         best = max(scores, key=lambda id_: scores[id_], default="")
         nearest = [
@@ -256,6 +269,6 @@ def _sources(passages: Sequence[Valued], findings: Findings, search: Search) -> 
     return tuple(hits.values())
 
 
-def _place(item: Valued) -> Place:
+def _place(item: Valued) -> SpanPlace:
     unit, passage = item.unit, item.passage
-    return Place(unit.title, unit.date, unit.heading, unit.id, unit.start, unit.text, passage.start, passage.end)
+    return SpanPlace(unit.title, unit.date, unit.heading, unit.id, unit.start, unit.text, passage.start, passage.end)

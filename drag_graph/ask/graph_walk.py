@@ -20,10 +20,12 @@ DAMPING = 0.5
 UNIT_WEIGHT = 0.03
 """Weight of the best unit among the places where the walk begins; the strongest concept has 1."""
 STEPS = 20
+DECIMALS = 9
+"""Further digits depend on the order of sums."""
 
 
 def walk(facts: Sequence[Fact], seeds: Mapping[str, float], units: Mapping[str, float]) -> dict[str, float]:
-    """Return the rank of each unit that the walk reaches, the best one 1.
+    """Return the rank of each unit that the walk reaches, the best one 1, to `DECIMALS` decimals.
 
     `seeds` are weights of concepts, `units` values of units; the walk begins at all of these.
     """
@@ -31,7 +33,7 @@ def walk(facts: Sequence[Fact], seeds: Mapping[str, float], units: Mapping[str, 
     nodes = dict.fromkeys(node for fact in facts for node in (fact.subject_node, fact.object_node))
     places = {name: place for place, name in enumerate([*unit_ids, *nodes])}
     start = np.zeros(len(places))
-    most = max(seeds.values(), default=1.0)
+    most = max(seeds.values(), default=1.0) or 1.0
     for name, weight in seeds.items():
         if name in places:
             start[places[name]] += weight / most
@@ -41,12 +43,15 @@ def walk(facts: Sequence[Fact], seeds: Mapping[str, float], units: Mapping[str, 
     if not start.any():
         return {}
     ranks = _ranks(start / start.sum(), _weights(facts, places))[: len(unit_ids)]
-    return dict(zip(unit_ids, (ranks / (ranks.max() or 1.0)).tolist(), strict=True))
+    return dict(zip(unit_ids, (ranks / (ranks.max() or 1.0)).round(DECIMALS).tolist(), strict=True))
 
 
 def seeds_of(facts: Sequence[Fact], scores: Sequence[float], units_by_node: Mapping[str, Collection[str]]) -> dict[str, float]:
-    """Return the weights of the concepts of the facts with the highest scores. What many units mention weighs less."""
-    best = sorted(range(len(facts)), key=lambda place: (-scores[place], facts[place].id))[:SEEDS]
+    """Return the weights of the concepts of the facts with the highest scores, of equal ones the first.
+
+    What many units mention weighs less.
+    """
+    best = sorted(range(len(facts)), key=lambda place: -scores[place])[:SEEDS]
     weights: dict[str, float] = {}
     for place in best:
         for node in (facts[place].subject_node, facts[place].object_node):

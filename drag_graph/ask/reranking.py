@@ -1,6 +1,7 @@
 """Reorder what was found for a question by the scores of a reranker."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from drag_graph.ask.context_lines import Candidate
@@ -8,6 +9,8 @@ from drag_graph.model import Document, Query, Subgraph
 from drag_graph.ports.model_roles import Reranker
 from drag_graph.ports.question_gate import Gate
 
+UNNAMED = "a document"
+"""The title of a document whose own title is private."""
 FIRST = 32
 """Number of candidates that a reranker scores."""
 Item = TypeVar("Item")
@@ -34,6 +37,19 @@ def reranked(
         for place, best in zip(places, sorted(places, key=lambda place: -scores[place]), strict=True):
             order[place] = candidates[best]
     return order
+
+
+def with_public_places(candidates: Sequence[Candidate], gate: Gate) -> list[Candidate]:
+    """Return the lines without the title and headings of their document if the gate finds a private detail in these."""
+    places = dict.fromkeys((item.place.title, item.place.heading) for item in candidates if item.place)
+    seen = gate.found_in([" > ".join([title, *heading]) for title, heading in places], from_user=True)
+    private = {place for place, finding in zip(places, seen, strict=True) if finding}
+    return [
+        replace(item, place=replace(item.place, title=UNNAMED, heading=()))
+        if item.place and (item.place.title, item.place.heading) in private
+        else item
+        for item in candidates
+    ]
 
 
 def private_refs(candidates: Sequence[Candidate], subgraphs: Sequence[Subgraph], gate: Gate) -> set[str]:

@@ -30,6 +30,9 @@ MORE_UNITS = 20
 CERTAIN = 0.9
 """Minimum mean confidence of the facts that a walk begins at. Facts that rules read have about 0.8, and do not help."""
 
+DECIMALS = 5
+"""Further digits of a score depend on which texts were compared together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -100,7 +103,9 @@ class Searcher:
         walked = self._walk(units, values, facts) if certain >= CERTAIN else {}
         known = {unit.id for unit in units}
         others = sorted((id_ for id_ in walked if id_ not in known), key=lambda id_: (-walked[id_], id_))
-        units += self._units(others[:MORE_UNITS], search, without)
+        reached, allowed = self._units(others[:MORE_UNITS], search, without), {unit.source_id for unit in units}
+        # The walk knows no restriction, so it only adds units of sources that words or vectors have found.
+        units += [unit for unit in reached if not self._only or unit.source_id in allowed]
         valued = passage_values(units, scores_of(units, search.terms, search.near.found))
         if walked:
             valued = by_walk(valued, walked)
@@ -124,7 +129,7 @@ class Searcher:
         certain = [place for place in order[:COMPARED_FACTS] if facts[place].confidence >= CERTAIN]
         vectors = self._embedder.embed([texts[place] for place in certain])
         for place, cosine in zip(certain, (vectors @ search.vectors[0]).tolist(), strict=True):
-            scores[place] += cosine
+            scores[place] = round(scores[place] + cosine, DECIMALS)
         order.sort(key=lambda place: (-scores[place], texts[place], facts[place].id))
         return [(facts[place], scores[place]) for place in order]
 

@@ -14,8 +14,8 @@ from drag_graph.ask.context_lines import (
     CountTokens,
     DroppedLine,
     DropReason,
-    Place,
     Selection,
+    SpanPlace,
     block,
     numbered,
     order_of,
@@ -24,8 +24,6 @@ from drag_graph.graph.edge_text import one_line
 from drag_graph.identity import canonical_text
 from drag_graph.model import Line
 
-LONGEST_GAP = 60
-"""Maximum number of characters between two passages of a chunk that are joined."""
 _ROW = " | "
 """What separates the cells of a row (`drag_graph.documents.blocks`)."""
 NUMBER = 4
@@ -70,7 +68,7 @@ def _tokens_a_character(items: Sequence[Candidate], count_tokens: CountTokens) -
 
 def _within(items: Sequence[Candidate], room: float) -> list[Candidate]:
     """Return the items that fit into about that number of characters, in their order."""
-    chosen, opened = list[Candidate](), dict[str, list[Place]]()
+    chosen, opened = list[Candidate](), dict[str, list[SpanPlace]]()
     for item in items:
         size = len(item.text)
         if item.place is None:
@@ -120,28 +118,28 @@ def _spans(items: Sequence[Candidate]) -> list[Line]:
     return lines
 
 
-def _start(place: Place) -> tuple[int, int]:
+def _start(place: SpanPlace) -> tuple[int, int]:
     return place.start, place.end
 
 
-def _is_adjacent(before: Place, place: Place) -> bool:
-    """Whether two passages are joined. Rows of a table stand alone."""
-    if _ROW in _text(before) or _ROW in _text(place):
+def _is_adjacent(before: SpanPlace, place: SpanPlace) -> bool:
+    """Whether two passages are joined: nothing stands between them, which might be private. Rows of a table stand alone."""
+    if before.chunk_id != place.chunk_id or _ROW in _text(before) or _ROW in _text(place):
         return False
-    return before.chunk_id == place.chunk_id and place.start - before.end <= LONGEST_GAP
+    return not _text(replace(before, start=before.end, end=place.start)).strip()
 
 
-def _text(place: Place) -> str:
+def _text(place: SpanPlace) -> str:
     return place.chunk_text[place.start - place.chunk_start : place.end - place.chunk_start]
 
 
-def _opening(place: Place) -> str:
+def _opening(place: SpanPlace) -> str:
     """Return what the first span of a document opens with: "notes.md > Budget, 2026-03-02: "."""
     path = one_line(" > ".join([place.title, *place.heading]))
     return f"{path}, {place.date}: " if place.date else f"{path}: "
 
 
-def _headings(place: Place) -> str:
+def _headings(place: SpanPlace) -> str:
     return f"{one_line(' > '.join(place.heading))}: " if place.heading else ""
 
 

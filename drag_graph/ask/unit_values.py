@@ -107,9 +107,12 @@ def by_walk(valued: Sequence[Valued], ranks: Mapping[str, float]) -> list[Valued
     The best passages of the units have the same values as before, in the order of the ranks.
     """
     best: dict[str, float] = {}
+    texts: dict[str, tuple[str, int, str]] = {}
     for item in valued:
-        best[item.unit.id] = max(best.get(item.unit.id, 0.0), item.value)
-    walked = sorted(best, key=lambda id_: (-ranks.get(id_, 0.0), -best[id_], id_))
+        unit = item.unit
+        best[unit.id] = max(best.get(unit.id, 0.0), item.value)
+        texts.setdefault(unit.id, (unit.title, unit.position, unit.id))  # ids depend on paths
+    walked = sorted(best, key=lambda id_: (-ranks.get(id_, 0.0), -best[id_], texts[id_]))
     shifts = {id_: value - best[id_] for id_, value in zip(walked, sorted(best.values(), reverse=True), strict=True)}
     return sorted((replace(item, value=item.value + shifts[item.unit.id]) for item in valued), key=order_of)
 

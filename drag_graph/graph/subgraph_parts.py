@@ -5,10 +5,11 @@ from collections.abc import Collection
 from drag_graph.model import SimpleEdge, Subgraph, Triple
 
 
-def proven_part(part: Subgraph) -> Subgraph:
+def proven_part(part: Subgraph, evidence_ids: Collection[str]) -> Subgraph:
     """Return a part of a subgraph without the triples and edges whose triples, evidence or calls it lacks (promise 4).
 
-    A simple graph keeps only the triples of its edges, a raw one all that are complete.
+    A simple graph keeps only the triples of its edges, a raw one all that are complete. Of the evidence, what triples are read
+    from and `evidence_ids` remain, with their chunks.
     """
     evidence, calls = {item.id for item in part.evidence}, {call.id for call in part.calls}
 
@@ -21,13 +22,8 @@ def proven_part(part: Subgraph) -> Subgraph:
         edges = tuple(edge for edge in part.edges if triples.keys() >= set(edge.triple_ids))
         behind = {id_ for edge in edges for id_ in edge.triple_ids}
         triples = {id_: triple for id_, triple in triples.items() if id_ in behind}
-    return part.model_copy(update={"edges": edges, "triples": tuple(triples.values())})
-
-
-def trimmed_part(part: Subgraph, evidence_ids: Collection[str]) -> Subgraph:
-    """Return a part of a subgraph with this evidence and that of its triples, the chunks of both, and no other."""
-    needed = {*evidence_ids, *(triple.evidence_id for triple in part.triples)}
-    evidence = tuple(item for item in part.evidence if item.id in needed)
-    chunk_ids = {item.chunk_id for item in evidence}
+    needed = {*evidence_ids, *(triple.evidence_id for triple in triples.values())}
+    kept = tuple(item for item in part.evidence if item.id in needed)
+    chunk_ids = {item.chunk_id for item in kept}
     chunks = tuple(chunk for chunk in part.chunks if chunk.id in chunk_ids)
-    return part.model_copy(update={"evidence": evidence, "chunks": chunks})
+    return part.model_copy(update={"edges": edges, "triples": tuple(triples.values()), "evidence": kept, "chunks": chunks})

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from drag_graph.model import Entity, Evidence, Subgraph, Triple, Value
+from drag_graph.model import Entity, Evidence, Subgraph, Triple
+from drag_graph.values import Value
 
 Item = TypeVar("Item", bound=Value)
 _AND = "+"

@@ -10,7 +10,8 @@ from drag_graph.errors import QueryInvalid
 from drag_graph.graph.aggregate import edge_ids, with_statements
 from drag_graph.manage.canonical_export import VOLATILE
 from drag_graph.manage.content_ids import wrong_ids, wrong_keys
-from drag_graph.model import Subgraph, Value
+from drag_graph.model import Subgraph
+from drag_graph.values import Value
 
 UNIT = 1e-3
 """Tolerance for the length of a unit vector; single precision needs less."""

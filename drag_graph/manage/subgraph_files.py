@@ -19,8 +19,9 @@ from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage.canonical_export import json_line
 from drag_graph.manage.content_checks import check_content, check_text
-from drag_graph.model import Count, Subgraph, Value
+from drag_graph.model import Subgraph
 from drag_graph.ports.graph_store import GraphStore
+from drag_graph.values import Count, Value
 
 LINE_LIMIT = 64_000_000
 """Maximum length of a line in bytes."""

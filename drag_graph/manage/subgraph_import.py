@@ -46,7 +46,7 @@ class Result(NamedTuple):
 class ImportReport:
     """The outcome of an import. `stopped` is the error that ended it early.
 
-    `search_problem` says why the passages of imported documents are not searchable yet; empty if they are.
+    `search_problem` says why imported documents are found only by their words, not by meaning; empty if they are.
     """
 
     file: str = ""

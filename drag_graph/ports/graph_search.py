@@ -27,11 +27,16 @@ class Hit:
     entities: int = 0
 
 
+SHORT_ID = 8
+"""Number of characters from which the beginning of an id selects a source."""
+
+
 @dataclass(frozen=True, slots=True)
 class Restriction:
     """Which sources may be searched: those that fulfil every condition.
 
-    `sources` are ids, or patterns of names (as `fnmatch` reads them). `since` and `until` are dates (ISO 8601; a month or a
+    `sources` are ids (or the first `SHORT_ID` or more characters of them), names, or patterns of names (as `fnmatch` reads
+    them; case does not matter). `since` and `until` are dates (ISO 8601; a month or a
     year is all of it) of documents; a query has the date of its distillation. `tags`: at least one of these.
     """
 
@@ -49,8 +54,10 @@ EVERYTHING = Restriction()
 
 def is_within(only: Restriction, id_: str, title: str, date: str, tags: Collection[str]) -> bool:
     """Return whether a source fulfils a restriction. A source without a date is within no period."""
+    name, patterns = title.casefold(), [pattern.casefold() for pattern in only.sources]
     named = not only.sources or any(
-        pattern == id_ or fnmatchcase(title.casefold(), pattern.casefold()) for pattern in only.sources
+        pattern == name or fnmatchcase(name, pattern) or (len(pattern) >= SHORT_ID and id_.startswith(pattern))
+        for pattern in patterns
     )
     # "2026" is before "2026-03" and, as a period, overlaps it: the shorter one of two dates decides.
     since = not only.since or (bool(date) and date >= only.since[: len(date)])

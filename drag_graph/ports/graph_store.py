@@ -145,6 +145,9 @@ class GraphStore(Protocol):
     def search(self) -> GraphSearch:
         """Search through all subgraphs of the namespace."""
 
+    def prepare_search(self) -> None:
+        """Bring what search derives from the store up to date, so that the next search need not. Cheap if nothing changed."""
+
     @property
     def registry(self) -> "SiteRegistry":
         """The sites of a cloud, and their summaries."""

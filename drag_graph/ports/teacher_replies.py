@@ -13,7 +13,8 @@ from pydantic import (
     model_validator,
 )
 
-from drag_graph.model import ENTITY_TYPES, FRAMINGS, Confidence, Framing, Relevance
+from drag_graph.model import ENTITY_TYPES, FRAMINGS, Framing
+from drag_graph.values import Confidence, Relevance
 
 
 def _no_flag(value: Any) -> Any:

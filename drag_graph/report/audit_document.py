@@ -108,8 +108,25 @@ def place_of(evidence: Mapping[str, Any]) -> str:
     document, chunk = evidence.get("document"), evidence.get("chunk")
     if not document:
         return ""
-    where = f"{document.get('path') or document['name']}, characters {document['start']}-{document['end']}"
-    return f"{where}, chunk {chunk['position'] + 1}" if chunk else where
+    path = " > ".join([document.get("path") or document["name"], *document.get("heading", ())])
+    page = f"page {document['page']}" if document.get("page") else ""
+    characters = f"characters {document['start']}-{document['end']}"
+    part = f"chunk {chunk['position'] + 1}" if chunk else ""
+    return ", ".join(filter(None, (path, document.get("date", ""), page, characters, part)))
+
+
+def evidence_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the evidence behind a line that is not an edge: of a span, that of each passage, with its own place."""
+    best = line["evidence"]
+    return [
+        {
+            **best,
+            "id": one["id"],
+            "text": one["text"],
+            "document": {**best["document"], "start": one["start"], "end": one["end"]},
+        }
+        for one in line.get("passages", ())
+    ] or [best]
 
 
 def line_marks(line: Mapping[str, Any]) -> list[str]:

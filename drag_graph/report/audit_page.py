@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from drag_graph.report.audit_document import describe_elsewhere, line_marks, place_of, site_notes
+from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks, place_of, site_notes
 from drag_graph.report.document_versions import file_in_words, path_of
 from drag_graph.report.web_page import text_table, web_page
 
@@ -53,7 +53,8 @@ def _line(line: dict[str, Any]) -> str:
         words = "".join(f'<p class="quiet">{escape(text)}</p>' for text in describe_elsewhere(line["elsewhere"]))
         return f"<details open>{head}{words}</details>"
     if line["kind"] != "edge":
-        return f"<details open>{head}{text_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['calls'])])}</details>"
+        cells = [_evidence_cells(evidence, line["calls"]) for evidence in evidence_of(line)]
+        return f"<details open>{head}{text_table(_EVIDENCE_HEAD, cells)}</details>"
     edge = line["edge"]
     merged = f"merged from {edge['support']} triple(s), confidence {edge['confidence']:.2f}: {edge['statement']}"
     disputed = f"Contradicted by {', '.join(edge['contradicts'])}." if edge.get("contradicts") else ""

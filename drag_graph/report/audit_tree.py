@@ -9,7 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from drag_graph.graph.edge_text import one_line
-from drag_graph.report.audit_document import describe_elsewhere, line_marks, place_of, site_notes
+from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks, place_of, site_notes
 from drag_graph.report.audit_page import filter_in_words
 from drag_graph.report.document_versions import describe_document
 from drag_graph.report.terminal_text import printable
@@ -60,7 +60,8 @@ def _behind(line: Mapping[str, Any]) -> list[tuple[Text, Text | None]]:
         return [(Text(_line_of(text)), None) for text in describe_elsewhere(line["elsewhere"])]
     rows: list[tuple[Text, Text | None]] = []
     if line["kind"] != "edge":
-        rows.append((Text.assemble("evidence ", (_proof(line["evidence"], line["calls"]), "dim")), None))
+        proofs = [_proof(evidence, line["calls"]) for evidence in evidence_of(line)]
+        rows += [(Text.assemble("evidence ", (proof, "dim")), None) for proof in proofs]
     if line["edge"] and line["edge"].get("contradicts"):
         ids = ", ".join(id_[:SHORT] for id_ in line["edge"]["contradicts"])
         rows.append((Text(f"contradicted by {ids}"), None))

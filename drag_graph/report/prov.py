@@ -6,6 +6,8 @@ teachers are agents.
 
 from typing import Any
 
+from drag_graph.report.audit_document import evidence_of
+
 PREFIX = "drag"
 NAMESPACE = "urn:drag-graph:"
 
@@ -31,7 +33,8 @@ def prov_document(audit: dict[str, Any]) -> dict[str, Any]:
         if "elsewhere" in line:
             _released(book, shown, line["elsewhere"])
         elif line["kind"] != "edge":
-            book.derive(shown, book.evidence(line["evidence"], line["calls"]))
+            for evidence in evidence_of(line):
+                book.derive(shown, book.evidence(evidence, line["calls"]))
         else:
             _edge(book, shown, line)
     return book.document()
@@ -90,10 +93,14 @@ class _Book:
         return name
 
     def evidence(self, evidence: dict[str, Any], calls: list[dict[str, Any]]) -> str:
-        facts = {"text": evidence["text"], "rank": evidence["rank"], "cosine": evidence["cosine"], "score": evidence["score"]}
         document = evidence.get("document")
-        span = {name: document[name] for name in ("start", "end")} if document else {}
-        name = self.entity("evidence", evidence["id"], "Evidence", {**facts, **span})
+        place = (
+            {name: document[name] for name in ("start", "end", "page", "heading", "date") if name in document}
+            if document
+            else {}
+        )
+        judged = {} if document else {name: evidence[name] for name in ("rank", "cosine", "score")}
+        name = self.entity("evidence", evidence["id"], "Evidence", {"text": evidence["text"], **judged, **place})
         if document:
             self.derive(name, self.entity("document", document["id"], "Document", {"name": document["name"]}))
         for call in calls:

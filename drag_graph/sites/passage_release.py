@@ -11,7 +11,7 @@ from functools import lru_cache
 from pydantic import ValidationError
 
 from drag_graph.ask.context_lines import Candidate
-from drag_graph.ask.find_lines import Found
+from drag_graph.ask.find_lines import FoundLines
 from drag_graph.errors import Withheld
 from drag_graph.graph.paging import pages, source_ids
 from drag_graph.model import Evidence, LineKind, Subgraph
@@ -75,7 +75,7 @@ class Release:
         self.staying = frozenset(staying)
         return {id_ for ids in staying.values() for id_ in ids}
 
-    def reply(self, found: Found) -> wire.SiteReply:
+    def reply(self, found: FoundLines) -> wire.SiteReply:
         """Return what may leave of the lines found for a question, best first.
 
         Sources that never leave are not counted as withheld: the count would reveal if they contain a word of the question.

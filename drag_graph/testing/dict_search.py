@@ -6,7 +6,7 @@ import numpy as np
 
 from drag_graph.graph.names import concept_ids
 from drag_graph.graph.search_terms import joined_terms
-from drag_graph.graph.subgraph_parts import proven_part, trimmed_part
+from drag_graph.graph.subgraph_parts import proven_part
 from drag_graph.model import Chunk, Evidence, Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, Hit, Passage, Restriction, Unit, is_within
 from drag_graph.ports.vectors import Vector, Vectors
@@ -83,7 +83,7 @@ class DictSearch:
             edges = tuple(edge for edge in graph.edges if (edge.subject_id, edge.object_id) in wanted)
             triples = tuple(triple for triple in graph.triples if (triple.subject_id, triple.object_id) in wanted)
             part = {"edges": edges, "triples": triples, "entities": (), "embedding": ()}
-            parts.append(trimmed_part(proven_part(graph.model_copy(update=part)), evidence_ids))
+            parts.append(proven_part(graph.model_copy(update=part), evidence_ids))
         return [part for part in parts if part.evidence]
 
 

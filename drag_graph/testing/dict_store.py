@@ -90,6 +90,9 @@ class DictStore:
     def search(self) -> DictSearch:
         return DictSearch(self._namespace, self.content)
 
+    def prepare_search(self) -> None:
+        pass
+
     @property
     def registry(self) -> DictRegistry:
         return DictRegistry(self._namespace, self.content)

@@ -4,17 +4,20 @@ import math
 import uuid
 
 import neo4j
+import numpy as np
 import pytest
 from tampering import statement
 
 from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.search_terms import search_terms
 from drag_graph.model import Aggregation
 from drag_graph.ports.concept_store import Changes, Concept
-from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.builders import document_of, make_document, make_subgraph
 from drag_graph.testing.dict_store import DictDatabase, DictStore
 
 AGGREGATION = Aggregation(threshold=0.5)
 DIMENSION = 16
+NOTHING = np.zeros((0, DIMENSION), np.float32)
 BLOOD = (
     ("heart", [("heart", "pumps", "blood", 0.9, 0), ("blood", "carries", "oxygen", 0.8, 1)]),
     ("iron", [("blood", "contains", "iron", 0.85, 0), ("iron", "binds", "oxygen", 0.75, 1)]),
@@ -48,6 +51,26 @@ def link_entities(store, graphs, *, same=(), evidence=()):
     written = store.concepts.read(sorted(ids.values()))
     store.concepts.write(Changes(clusters=[(item, clusters.get(item.id, item.id)) for item in written]))
     return ids
+
+
+def probes(*vectors):
+    return np.array(vectors, dtype=np.float32)
+
+
+def document(store, name, chunks, triples=(), **fields):
+    """A document of that name with these passages in its chunks."""
+    heading = fields.pop("heading", ())
+    made = make_document(name, namespace=store.namespace).model_copy(update={"name": name, "date": "", "tags": (), **fields})
+    return document_of(made, chunks, triples, heading=heading)
+
+
+def ask(store, text, k=10, **options):
+    """Search by the words of a text alone."""
+    return store.search.candidates((), search_terms(text), (), k, **options)
+
+
+def pairs_of(graph):
+    return sorted({(triple.subject_id, triple.object_id) for triple in graph.triples})
 
 
 class LinkedStores:

@@ -19,6 +19,7 @@ COMMANDS = [
     "link",
     "communities",
     "ask",
+    "search",
     "answers",
     "audit",
     "show",

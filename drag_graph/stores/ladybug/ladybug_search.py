@@ -89,7 +89,8 @@ class LadybugSearch:
 
     def erase_index(self) -> None:
         """Delete the full-text indexes of all namespaces, so that they contain nothing that was erased."""
-        self.close()
+        with self._lock:
+            self._text_index = None  # not closed: another thread may be reading it
         path = Path(self._access.location)
         for file in path.parent.glob(f"{path.name}*.search"):
             delete_files(file)
@@ -195,8 +196,8 @@ class LadybugSearch:
         rows = text.rows(_PASSAGE, [numbers])
         cosines = self.index("evidence").cosines([row[1] for row in rows], np.asarray(vectors, dtype=np.float32))
         passages: dict[int, list[Passage]] = {}
-        for row, own in zip(rows, cosines.tolist(), strict=True):
-            passages.setdefault(row[0], []).append(Passage(*row[1:7], cosines=tuple(own)))
+        for (unit, id_, words, position, start, end, terms), own in zip(rows, cosines.tolist(), strict=True):
+            passages.setdefault(unit, []).append(Passage(id_, words, position, start, end, terms, tuple(own)))
         facts_by_unit: dict[str, list[Fact]] = {}
         if facts:
             for row in text.rows(_FACTS_OF_UNITS, [numbers]):

@@ -43,6 +43,9 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
             self._search = LadybugSearch(self, read_only=self._read_only)
         return self._search
 
+    def prepare_search(self) -> None:
+        self.search.prepare()
+
     @property
     def concepts(self) -> LadybugConcepts:
         return LadybugConcepts(self, self.search.index)

@@ -68,7 +68,12 @@ def read_parts(
     by_id = {call["id"]: call for call in calls}
     for id_, head in heads.items():
         by_source[id_]["calls"] = [by_id[call_id] for call_id in head["call_ids"] if call_id in by_id]
-    return [proven_part(subgraph_of(namespace, head, by_source[id_])) for id_, head in sorted(heads.items())]
+    return [
+        part
+        for id_, head in sorted(heads.items())
+        for part in [proven_part(subgraph_of(namespace, head, by_source[id_]), evidence_ids)]
+        if part.evidence
+    ]
 
 
 def _by_ids(session: LadybugTransaction, name: str, ids: Iterable[str], **values: str) -> list[Row]:

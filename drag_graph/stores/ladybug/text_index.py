@@ -85,8 +85,7 @@ class TextIndex:
         if known == state:
             return
         if self._read_only and self._file.path is not None:
-            old, self._file = self._file, self._file.copied()
-            old.close()
+            self._file = self._file.copied()  # the other is not closed: another thread may be reading it
         with self._file.writing() as connection:
             known = connection.execute(_STATE).fetchone()
             if known == state:
@@ -149,10 +148,11 @@ class TextIndex:
         except StoreUnfit:
             if self._read_only:
                 return SqliteFile(_KIND)
-        try:
+        with suppress(OSError):
             delete_files(self._path)  # damaged, or of another version: it is made again
+        try:
             return SqliteFile(_KIND, self._path)
-        except (OSError, StoreUnfit):
+        except StoreUnfit:
             return SqliteFile(_KIND)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from drag_graph.graph.proof import own_refs, proof_of
 from drag_graph.graph.search_terms import hidden_terms
-from drag_graph.model import Answer, Chunk, Subgraph, Value
+from drag_graph.model import Answer, Chunk, Subgraph
 from drag_graph.stores.shared import shared_rows as rows
 from drag_graph.stores.shared.shared_rows import source_row
 from drag_graph.stores.shared.transaction import Row
+from drag_graph.values import Value
 
 CALL = (
     *("id", "stage", "model", "prompt_version", "request_sha256", "response_sha256"),

@@ -5,7 +5,7 @@ from typing import Any
 
 from drag_graph.graph.names import concept_ids
 from drag_graph.graph.search_terms import joined_terms
-from drag_graph.graph.subgraph_parts import proven_part, trimmed_part
+from drag_graph.graph.subgraph_parts import proven_part
 from drag_graph.model import Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, Hit, Passage, Restriction, Unit, is_within
 from drag_graph.ports.vectors import Vectors
@@ -139,7 +139,7 @@ class Neo4jSearch:
         wanted = dict.fromkeys(evidence_ids)
         values = {"evidence_ids": list(wanted), "pairs": [list(pair) for pair in dict.fromkeys(pairs)]}
         found = self._access.in_reading(lambda work: work.run("search_subgraphs", namespace=namespace, **values))
-        parts = [trimmed_part(proven_part(rows.subgraph_of(rows.without_unfinished(row), namespace)), wanted) for row in found]
+        parts = [proven_part(rows.subgraph_of(rows.without_unfinished(row), namespace), wanted) for row in found]
         return sorted((part for part in parts if part.evidence), key=lambda part: part.source_id)
 
 

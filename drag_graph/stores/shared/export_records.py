@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from drag_graph.graph.proof import own_refs
-from drag_graph.model import Answer, Document, Subgraph, Value
+from drag_graph.model import Answer, Document, Subgraph
+from drag_graph.values import Value
 
 _OF_THE_SOURCE = frozenset({"settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at"})
 _ENDS = frozenset({"subject_id", "subject", "object_id", "object"})

@@ -55,6 +55,9 @@ class SharedStore(ABC, Generic[EngineTransaction]):
     def concepts(self) -> SharedConcepts:
         """See GraphStore."""
 
+    def prepare_search(self) -> None:
+        """See GraphStore. Neo4j's own indexes are always up to date."""
+
     @property
     @abstractmethod
     def registry(self) -> SharedRegistry:

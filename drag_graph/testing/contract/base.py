@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from drag_graph.manage.canonical_export import canonical_lines
-from drag_graph.model import Value
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.report.audit_document import Provenance, provenance_of
 from drag_graph.testing.finding import read_answer
+from drag_graph.values import Value
 
 OpenStore = Callable[[str], GraphStore]
 """Fixture `open_store`: open the test's database, migrated, with a namespace. The suite closes one before it opens the next."""
