@@ -179,7 +179,7 @@ def test_a_student_is_shown_lines_of_documents_between_marks(tmp_path, folder, s
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
     with Resources(Settings(**given, student_base_url=server.url, privacy="off")).writing(asks=True) as session:
         asked = session.asker().ask(make_query("What causes the tides of the oceans?"))
-    assert {line.text for line in asked.answer.lines} & {TIDES, ORDER}
+    assert any(TIDES in line.text and ORDER in line.text for line in asked.answer.lines)
     prompt = json.dumps([request.body["messages"] for request in server.requests])
     assert QUOTED in prompt
     for line in asked.answer.lines:

@@ -81,7 +81,7 @@ def test_a_passage_two_facts_away_is_found_by_the_walk_alone(linked_hops, monkey
     near = Searcher(linked_hops, EMBEDDER).near(make_query(QUESTION))
     found = findings(linked_hops)
     assert texts(found) == [LED, BORN]
-    ranks = found.ranks(near)
+    ranks = found.ranks(near.near)
     assert [name for name, _ in ranks[found.passages[0].passage.id]] == ["vector", "words", "graph"]
     assert ranks[found.passages[1].passage.id] == (("graph", 2),)
 
