@@ -1,16 +1,19 @@
 """The full-text index of an embedded store is never older than the store (`drag_graph.stores.ladybug.text_index`)."""
 
+import json
 import os
 import shutil
 import sqlite3
+import threading
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
 from drag_graph.graph.search_terms import search_terms
 from drag_graph.ledger import sqlite_file
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug import text_index
+from drag_graph.stores.ladybug import ladybug_search, text_index
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.builders import document_of, make_document
 
@@ -172,6 +175,31 @@ def test_compacting_after_an_erasure_deletes_the_text(closed, index):
         assert not index.exists()
         assert found(store) == []
     assert b"valve" not in index.read_bytes()
+
+
+def test_a_unit_is_read_whole_beside_a_writer(store, monkeypatch):
+    """Another document takes the number of a unit while its passages are about to be read."""
+    first, second = document("first", "A pump is red.", "A valve is blue."), document("second", "A pump is green.")
+    store.search.prepare()
+
+    def write():
+        store.erase([first.source_id])
+        store.save([second], AGGREGATION)
+        store.search.prepare()
+
+    writer, dumps = threading.Thread(target=write), json.dumps
+
+    def delayed(value):
+        if value == [1] and not writer.ident:
+            writer.start()
+            writer.join(1)
+        return dumps(value)
+
+    monkeypatch.setattr(ladybug_search, "json", SimpleNamespace(dumps=delayed, loads=json.loads))
+    (unit,) = store.search.units([first.chunks[0].id], [[]])
+    assert (unit.text, [one.text for one in unit.passages]) == ("A pump is red.", ["A pump is red."])
+    writer.join()
+    assert found(store) == ["A pump is green."]
 
 
 def test_the_rarest_terms_count_where_there_are_many(store, monkeypatch):
