@@ -127,13 +127,17 @@ def test_ask_a_new_question(cli, store, distilled):
     near = cli(
         "ask", "What is it that causes the tides of the oceans on our Earth?", "--store", store, "--json", "--explain"
     ).json
-    assert near["how"] == "nearest"
-    assert near["lines"]
+    assert near["how"] == "search"
+    assert {line["kind"] for line in near["lines"]} == {"evidence", "edge"}
     for line in near["lines"]:
-        assert {way["list"] for way in line["lists"]} == {"query", "line"}
-        assert line["score"] == pytest.approx(line["fused"] * (line["confidence"] or 1.0), abs=2e-6)
+        ranks = {found["list"]: found["rank"] for found in line["lists"]}
+        assert ranks["query"] == 1, "the question is nearest to the stored one whose lines these are"
+        assert set(ranks) <= {"query", "words", "graph"}, "evidence has no vectors before link"
         assert (line["confidence"] is None) == (line["kind"] == "evidence")
-        assert line["hop"] == 0
+    for kind in ("evidence", "edge"):
+        scores = [line["score"] for line in near["lines"] if line["kind"] == kind]
+        assert scores == sorted(scores, reverse=True)
+        assert scores[-1] > 0
     far = cli("ask", "How do I change the oil of a motorbike?", "--store", store, "--json")
     assert far.code == 0
     assert far.json["answer"] == NOTHING_RELEVANT
@@ -183,11 +187,11 @@ def test_what_is_missing_is_distilled_first(cli, store, distilled):
 def test_why_a_line_is_shown_is_told_in_a_table(cli, store, distilled):
     asked = cli("ask", "What is it that causes the tides of the oceans on our Earth?", "--store", store, "--explain")
     assert asked.code == 0, asked.err
-    assert "found by: nearest" in asked.out
-    for word in ("weight", "fused", "confidence", "hop", "query (1, 0)", "line (1, 0)"):
+    assert "found by: search" in asked.out
+    for word in ("weight", "confidence", "found by (rank)", "query (1)", "words (1)"):
         assert word in asked.out
     plain = cli("ask", "What is it that causes the tides of the oceans on our Earth?", "--store", store)
-    assert "fused" not in plain.out
+    assert "weight" not in plain.out
 
 
 @ON_BOTH
@@ -197,7 +201,7 @@ def test_a_linked_store_answers_from_all_subgraphs(cli, store, distilled):
     asked = cli("ask", question, "--store", store, "--json", "--explain").json
     assert asked["how"] == "search"
     assert len(asked["source_ids"]) > 1
-    assert {"evidence", "concept", "line"} <= {way["list"] for line in asked["lines"] for way in line["lists"]}
+    assert {"vector", "words"} <= {found["list"] for line in asked["lines"] for found in line["lists"]}
     audit = cli("audit", asked["answer_id"], "--store", store, "--json").json
     assert all(line["live"] for line in audit["lines"])
     assert {line["source_id"] for line in audit["lines"]} == set(asked["source_ids"])

@@ -85,6 +85,13 @@ def test_what_was_written_before_a_kill_is_found(closed, index):
         assert found(store, "valve") == []
 
 
+def test_what_replaces_a_source_replaces_its_terms(store):
+    assert found(store) == ["A pump is red."]
+    store.save([document("first", "A pump is green.", settings_hash="others")], AGGREGATION, replace=True)
+    assert found(store) == ["A pump is green."]
+    assert found(store, "valve") == []
+
+
 def test_a_kill_while_the_index_is_written_leaves_the_old_one(closed, index, monkeypatch):
     with LadybugStore(closed) as store:
         store.save([document("second", "A pump is green.")], AGGREGATION)
