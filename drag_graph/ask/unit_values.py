@@ -16,8 +16,8 @@ UNITS = 100
 """Number of units that are valued."""
 SATURATION, LENGTHS = 1.5, 0.75
 """The parameters k1 and b of BM25."""
-NEIGHBOUR = 0.8
-"""Fraction of a passage's value that its neighbours in the unit have at least."""
+AFTER, BEFORE = 0.9, 0.7
+"""Fractions of a passage's value that the passage after it and the one before it have at least: answers follow questions."""
 UNIT_COSINE = 2.0
 """Weight of the mean cosine of a unit's passages: it is about half of the cosine of the whole text."""
 WHOLE = 0.25
@@ -132,8 +132,8 @@ def _with_neighbours(unit: Unit, own: Mapping[str, float]) -> dict[str, float]:
     values = {passage.id: own.get(passage.id, 0.0) for passage in unit.passages}
     if unit.is_document:
         for before, after in pairwise(unit.passages):
-            values[after.id] = max(values[after.id], NEIGHBOUR * own.get(before.id, 0.0))
-            values[before.id] = max(values[before.id], NEIGHBOUR * own.get(after.id, 0.0))
+            values[after.id] = max(values[after.id], AFTER * own.get(before.id, 0.0))
+            values[before.id] = max(values[before.id], BEFORE * own.get(after.id, 0.0))
     return values
 
 
