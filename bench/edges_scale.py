@@ -18,12 +18,12 @@ import numpy as np
 
 from drag_graph.compose.store_opening import open_store
 from drag_graph.graph.paging import pages
+from drag_graph.identity import sha256_of
 from drag_graph.manage.erasing import compact
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.site_registry import SharedSummary, SiteChanges, site_id
 from drag_graph.settings import Settings, load_settings
 from drag_graph.sites.cloud.site_management import StoredSites
-from drag_graph.sites.wire import token_hash
 from drag_graph.stores.ladybug.vector_index import VectorIndex
 
 WIDTH = 384
@@ -45,7 +45,7 @@ def summaries(edge: int, number: int, edition: str) -> list[SharedSummary]:
     """Return what an edge tells; another edition has other texts."""
     texts = [f"Thing {place} of edge {edge}, {edition}. " + "It has to do with the others. " * 10 for place in range(number)]
     rows = vectors(edge, number).tolist()
-    return [SharedSummary(f"s{n}", token_hash(text), text, tuple(rows[n])) for n, text in enumerate(texts)]
+    return [SharedSummary(f"s{n}", sha256_of(text), text, tuple(rows[n])) for n, text in enumerate(texts)]
 
 
 def tell(store: GraphStore, edge: int, shared: Sequence[SharedSummary]) -> None:

@@ -1,9 +1,9 @@
-"""Does a graph find what takes several hops? Recall of gold passages at 2, 5 and 10, next to BM25 and cosine over whole passages.
+"""Does a graph find what takes several hops? Recall at 2, 5 and 10, next to BM25 and cosine over whole passages.
 
     python bench/hops.py --data FOLDER --folder KEPT [--embedder minilm] [--questions 59]
 
-The passages of `multihop.docs.jsonl` are read twice: with the triples recorded there (`ingest --triples`), and with those of the
-rules. `search` is asked before and after `link`. Each row has the recall, and in brackets how far it is from cosine (95 %
+The passages of `multihop.docs.jsonl` are read twice: with the triples recorded there (`ingest --triples`), and with those of
+the rules. `search` is asked before and after `link`. Each row has the recall, and in brackets how far it is from cosine (95 %
 intervals, paired bootstrap). KEPT has the stores that were made.
 """
 

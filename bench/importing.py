@@ -86,7 +86,7 @@ def load(store: GraphStore, found: Sequence[bytes]) -> None:
     """Import lines; every one must be new or known."""
     report = Importer(store).run(read_lines(iter(found), "bench"))
     if report.exit_code:
-        raise SystemExit(f"the import failed: {report.document()}")
+        raise SystemExit(f"the import failed: {report.to_dict()}")
 
 
 def save(store: GraphStore, graphs: Sequence[Subgraph]) -> None:

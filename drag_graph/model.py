@@ -32,10 +32,8 @@ ENTITY_TYPES = (
 FRAMINGS: tuple[Framing, ...] = ("definitional", "contrastive", "causal", "procedural", "exemplar")
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_NAMESPACE = "default"
-MOST_EDGES = 2**31 - 1
-"""The largest `top_k`: Neo4j slices lists by 32-bit integers."""
-ALL_EDGES = 1_000_000
-"""A `top_k` without effect."""
+MOST_EDGES, ALL_EDGES = 2**31 - 1, 1_000_000
+"""The largest `top_k` (Neo4j slices lists by 32-bit integers), and one without effect."""
 
 
 def labelled(options: Iterable[str]) -> list[str]:
@@ -73,7 +71,7 @@ class Document(Value):
     """An ingested file: its address, the hash of its bytes, and the time of its last modification.
 
     `date` is the day, month or year that the document is from, if it says so (ISO 8601); `tags` are the user's. `input_id` is
-    the address that the id is the hash of, if it is not `uri`: the file was renamed (docs/adr/0048).
+    the address that the id is the hash of, if it is not `uri`: the file was renamed (docs/adr/0049).
     """
 
     id: str

@@ -20,9 +20,7 @@ def by_date(passages: Sequence[Valued], question: str) -> list[Valued]:
     newest = max((item.unit.date for item in passages), default="")
     wish = date_wish(question, newest)
     if wish is not None:
-        passages = [
-            replace(item, value=item.value * (MISFIT + (FIT - MISFIT) * fits(date_of(item), wish, newest))) for item in passages
-        ]
+        passages = [item.times(MISFIT + (FIT - MISFIT) * fits(date_of(item), wish, newest)) for item in passages]
     values = {item.passage.id: item.value for item in passages}
     dated = [(item, item.unit.date) for item in sorted(passages, key=order_of)[:COMPARED] if item.unit.date]
     for (first, one), (second, two) in combinations(dated, 2):

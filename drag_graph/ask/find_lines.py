@@ -154,7 +154,8 @@ class Finder:
         dropped = [item for item in found.dropped if item[0] not in texts]
         dropped += [(item.text, "duplicate") for item in repeated]
         how: How = "search" if found.how == "nothing" and distinct else found.how
-        return replace(FoundLines.of_weighed(how, graphs_by_id.values(), distinct, dropped), nearest=found.nearest)
+        broad = FoundLines.of_weighed(how, graphs_by_id.values(), distinct, dropped)
+        return replace(broad, nearest=found.nearest, sources=found.sources)
 
     def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> FoundLines | None:
         """Return the lines of stored queries, or None if they are no longer stored."""
@@ -183,7 +184,8 @@ class Finder:
         refs = {line.candidate.ref for line in lines}
         dropped = [(item.passage.text, "not relevant") for item in others]
         dropped += [(item.text, "duplicate") for item in repeated]
-        dropped += [(item.passage.text, "less relevant") for item in relevant if item.passage.id not in refs]
+        if self._settings.mode != "graph":
+            dropped += [(item.passage.text, "less relevant") for item in relevant if item.passage.id not in refs]
         return replace(
             FoundLines.of_weighed("search", subgraphs, distinct, dropped), sources=_sources(relevant, findings, search)
         )
@@ -216,12 +218,13 @@ class Finder:
         return relevant, others, nearest
 
     def _fitting(self, relevant: Sequence[Valued]) -> list[Valued]:
-        """Return the first passages that may fit into the token budget."""
-        room, wanted = CHARACTERS_A_TOKEN * self._settings.token_budget, list[Valued]()
+        """Return the first passages that may fit into the token budget. One that alone exceeds it takes no room from others."""
+        whole = room = CHARACTERS_A_TOKEN * self._settings.token_budget
+        wanted = list[Valued]()
         for item in relevant:
             if room <= 0:
                 break
-            room -= len(item.passage.text)
+            room -= len(item.passage.text) if len(item.passage.text) <= whole else 0
             wanted.append(item)
         return wanted
 

@@ -28,11 +28,15 @@ FIRST, FIRST_SOURCES = 1.1, 12
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """A passage, its unit, and its value for the question (0 or more)."""
+    """A passage, its unit, and its value for the question: above 0, unless a walk moves its unit back."""
 
     passage: Passage
     unit: Unit
     value: float
+
+    def times(self, factor: float) -> "Valued":
+        """Return this with a value that is higher for a factor above 1, and lower for one below, even of a negative value."""
+        return replace(self, value=self.value + abs(self.value) * (factor - 1))
 
 
 def best_units(found: Found, first: Sequence[str] = ()) -> list[str]:
@@ -119,7 +123,7 @@ def with_several_sources(valued: Sequence[Valued]) -> list[Valued]:
     for item in valued:
         is_first = item.unit.source_id not in sources and len(sources) < FIRST_SOURCES
         sources.add(item.unit.source_id)
-        raised.append(replace(item, value=item.value * FIRST) if is_first else item)
+        raised.append(item.times(FIRST) if is_first else item)
     return sorted(raised, key=order_of)
 
 

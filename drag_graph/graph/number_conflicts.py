@@ -39,7 +39,7 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ParsedSentence:
     """What a text says apart from its values, and its values, each with its kind: a unit, "date" or ""."""
 
     words: frozenset[str]
@@ -47,7 +47,7 @@ class Statement:
     kinds: tuple[str, ...]
     values: tuple[str | float, ...]
 
-    def difference(self, other: "Statement", *, dates: bool = True) -> str:
+    def difference(self, other: "ParsedSentence", *, dates: bool = True) -> str:
         """Return in words which value differs; "" if none or several do, or a date without `dates`, or the kinds differ."""
         if self.kinds != other.kinds:
             return ""
@@ -94,7 +94,7 @@ def conflicting_values(texts: Iterable[str], *, dates: bool = True) -> list[tupl
     return pairs
 
 
-def _conflict(one: Statement, two: Statement) -> str:
+def _conflict(one: ParsedSentence, two: ParsedSentence) -> str:
     reason = one.difference(two, dates=not one.words & _DATED)
     if not reason:
         return ""
@@ -111,13 +111,13 @@ def _is_part(one: str | float, two: str | float) -> bool:
 
 
 @lru_cache(REMEMBERED)
-def _sentences(text: str) -> tuple[Statement, ...]:
+def _sentences(text: str) -> tuple[ParsedSentence, ...]:
     parsed = (_parsed(_ASIDE.sub("", sentence)) for sentence in _SENTENCE_END.split(_STAMP.sub("", text)))
     return tuple(item for item in parsed if item.values)
 
 
 @lru_cache(REMEMBERED)
-def _parsed(text: str, *, is_phrase: bool = False) -> Statement:
+def _parsed(text: str, *, is_phrase: bool = False) -> ParsedSentence:
     """Return a sentence, or the end of a triple (`is_phrase`), in which no verb stands before a number."""
     months = (item for item in written_dates(text, loose=True) if item.month)
     years = (item for item in written_dates(text, loose=is_phrase and len(text.split()) == 1) if not item.month)
@@ -136,7 +136,7 @@ def _parsed(text: str, *, is_phrase: bool = False) -> Statement:
             names.update([word] if token[0].isupper() and place else [])
     values.sort(key=lambda value: value[0])
     kinds, numbers = tuple(kind for _, kind, _ in values), tuple(value for *_, value in values)
-    return Statement(frozenset(words), frozenset(names), kinds, numbers)
+    return ParsedSentence(frozenset(words), frozenset(names), kinds, numbers)
 
 
 def _amount(tokens: list[str], place: int, *, is_phrase: bool) -> tuple[float, str, int] | None:

@@ -11,7 +11,7 @@ from drag_graph.privacy.generalise import Replacements, replacements_in
 from drag_graph.privacy.latin_text import surface
 from drag_graph.privacy.people import People
 from drag_graph.privacy.personal import Personal
-from drag_graph.privacy.question_text import Item, Passage, joined
+from drag_graph.privacy.question_text import Item, QuestionText, joined
 from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Generalised, Span, settled, spans_of
 
@@ -50,14 +50,16 @@ class LocalRewriter:
         plain = surface(text)
         return [_in_original(plain, item) for item in _replaced(plain.text, settled(structured.find(plain.text)))]
 
-    def _details(self, question: str, options: Sequence[str], *, is_open: bool) -> tuple[Passage, list[Finding], list[Kept]]:
+    def _details(
+        self, question: str, options: Sequence[str], *, is_open: bool
+    ) -> tuple[QuestionText, list[Finding], list[Kept]]:
         """Return question and options as one text, its private details with their replacements, and those that stay.
 
         The rewritten text is searched again until nothing more is found, because a model recognises names better in plain text.
         """
         text, fields = joined(question, options)
         plain = surface(text)
-        original = Passage(plain.text, _fields_in(fields, plain), (), is_open or self._strict)
+        original = QuestionText(plain.text, _fields_in(fields, plain), (), is_open or self._strict)
         spans: list[Span] = []
         kept: list[Kept] = []
         for search in range(SEARCHES):
@@ -65,7 +67,7 @@ class LocalRewriter:
             places = _fields_in(original.fields, rewritten)
             are_options_unchanged = search and all(span.end <= original.fields[0][2] for span in spans)
             entities = self._entities(rewritten.text[: places[0][2]] if are_options_unchanged else rewritten.text)
-            more, public = self._search(Passage(rewritten.text, places, entities, original.is_open))
+            more, public = self._search(QuestionText(rewritten.text, places, entities, original.is_open))
             kept = kept if search else public
             new = [
                 Span(rewritten.original(span.start), rewritten.original(span.end), span.type, span.detector) for span in more
@@ -74,9 +76,9 @@ class LocalRewriter:
             if not new:
                 break
         findings = [_in_original(plain, item) for item in _replaced(original.text, spans)]
-        return Passage(text, fields, (), original.is_open), findings, [_in_original(plain, item) for item in kept]
+        return QuestionText(text, fields, (), original.is_open), findings, [_in_original(plain, item) for item in kept]
 
-    def _search(self, passage: Passage) -> tuple[list[Span], list[Kept]]:
+    def _search(self, passage: QuestionText) -> tuple[list[Span], list[Kept]]:
         """Return the private spans of a passage, and those that stay."""
         text = passage.text
         by_format = structured.find(text)

@@ -7,7 +7,7 @@ import regex
 
 from drag_graph.ports.private_details import Kept
 from drag_graph.privacy.public_names import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
-from drag_graph.privacy.question_text import Passage
+from drag_graph.privacy.question_text import QuestionText
 from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span
 
@@ -105,7 +105,7 @@ class People:
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
 
-    def find(self, passage: Passage, contacts: list[Span]) -> tuple[list[Span], list[Kept]]:
+    def find(self, passage: QuestionText, contacts: list[Span]) -> tuple[list[Span], list[Kept]]:
         """Return the private names, and those that stay. `contacts` are the private details found before."""
         private: list[Span] = []
         public: list[Kept] = []
@@ -123,7 +123,7 @@ class People:
         private += _again(passage.text, private)
         return private, [item for item in public if not any(span.overlaps(item.start, item.end) for span in private)]
 
-    def _seen(self, passage: Passage, contacts: list[Span]) -> Iterator[tuple[int, int, str]]:
+    def _seen(self, passage: QuestionText, contacts: list[Span]) -> Iterator[tuple[int, int, str]]:
         """Yield everything that looks like a name."""
         text = passage.text
         for entity in passage.entities:
@@ -143,7 +143,7 @@ class People:
         for match in _FOREIGN.finditer(text):
             yield *match.span("name"), "script"
 
-    def _stays(self, passage: Passage, start: int, end: int, private: list[Span], contacts: list[Span]) -> str:
+    def _stays(self, passage: QuestionText, start: int, end: int, private: list[Span], contacts: list[Span]) -> str:
         """Return why a name stays that nothing ties to a person, or ''."""
         text = passage.text
         name = text[start:end]
@@ -171,7 +171,7 @@ def _is_public(text: str, start: int, end: int) -> str:
     return next((why for why, holds in reasons.items() if holds), "")
 
 
-def _carries(passage: Passage, start: int, end: int) -> bool:
+def _carries(passage: QuestionText, start: int, end: int) -> bool:
     """Whether an exam's question is about the name: it is an option, or the name of an author whose work is mentioned."""
     text = passage.text
     if _CITED.match(text[end : end + 180]) or _CITED_BEFORE.search(text[max(0, start - 60) : start]):
@@ -240,7 +240,7 @@ def _stems() -> frozenset[str]:
     return frozenset(word[:_STEM] for name in names for word in name.split() if len(word) >= _STEM)
 
 
-def _spoken_of(passage: Passage) -> Iterator[tuple[int, int, str]]:
+def _spoken_of(passage: QuestionText) -> Iterator[tuple[int, int, str]]:
     """Yield speakers, addressees and subjects in a person's own question, and pairs of words that look like a name."""
     text = passage.text
     subjects = [_SUBJECT] if _PRONOUN.search(text) else []
@@ -252,7 +252,7 @@ def _spoken_of(passage: Passage) -> Iterator[tuple[int, int, str]]:
             yield *match.span("name"), "two names"
 
 
-def _listed(passage: Passage, private: list[Span]) -> Iterator[Span]:
+def _listed(passage: QuestionText, private: list[Span]) -> Iterator[Span]:
     """Yield the names in a list that contains a private one; in questions without options, those in any long list."""
     text = passage.text
     for match in _LIST.finditer(text):

@@ -6,7 +6,7 @@ import regex
 
 from drag_graph.ports.private_details import Kept
 from drag_graph.privacy.public_names import folded, is_place, jobs, words
-from drag_graph.privacy.question_text import FIRST_PERSON, Passage
+from drag_graph.privacy.question_text import FIRST_PERSON, QuestionText
 from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span, is_within, spans_of
 
@@ -81,7 +81,7 @@ class Personal:
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
 
-    def find(self, passage: Passage, private: Sequence[Span]) -> tuple[list[Span], list[Kept]]:
+    def find(self, passage: QuestionText, private: Sequence[Span]) -> tuple[list[Span], list[Kept]]:
         """Return the private details, and those that stay. `private` are the spans found before."""
         text = passage.text
         personal = [part for part in passage.segments if any(part[0] <= span.start < part[1] for span in private)]
@@ -116,7 +116,7 @@ def _matches(pattern: Pattern, text: str, parts: Iterable[tuple[int, int]]) -> I
 
 
 def _places(
-    passage: Passage, private: Sequence[Span], personal: Sequence[tuple[int, int]], own: Sequence[tuple[int, int]]
+    passage: QuestionText, private: Sequence[Span], personal: Sequence[tuple[int, int]], own: Sequence[tuple[int, int]]
 ) -> Iterator[Span]:
     text = passage.text
     for entity in passage.entities:
@@ -146,7 +146,7 @@ def _ends_in_a_place(match: "regex.Match[str]") -> bool:
     return bool(match["more"]) and is_place(match["more"].partition(" (")[0])
 
 
-def _employers(passage: Passage, private: Sequence[Span], own: Sequence[tuple[int, int]]) -> Iterator[Span]:
+def _employers(passage: QuestionText, private: Sequence[Span], own: Sequence[tuple[int, int]]) -> Iterator[Span]:
     text = passage.text
     for entity in passage.entities:
         is_label = regex.fullmatch(r"\p{Lu}{2,5}", text[entity.start : entity.end])

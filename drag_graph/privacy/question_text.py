@@ -17,7 +17,7 @@ Item = TypeVar("Item", Finding, Kept)
 
 
 @dataclass(frozen=True)
-class Passage:
+class QuestionText:
     """A text, its entities according to the language model, and the places of its fields."""
 
     text: str

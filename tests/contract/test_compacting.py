@@ -47,6 +47,7 @@ def filled(path):
         before = sorted(map(repr, store.records()))
         secret = secret_graph()
         store.save([secret], PLAIN)
+        store.search.prepare()
         store.erase([secret.source_id])
     return before
 
@@ -73,7 +74,7 @@ def test_what_was_erased_is_in_no_file(tmp_path):
         assert not holds_secret(path)
         assert store.save([make_subgraph("later", embedding=(0.6, 0.8))], PLAIN) == ["created"]
     assert not holds_secret(path)
-    assert files_of(path) == ["graph.lbug"]
+    assert files_of(path) == ["graph.lbug", "graph.lbug.search"]
     with LadybugStore(path) as store:
         assert nearest_queries(store, (0.6, 0.8), 1)[0][0] == make_subgraph("later").source_id
         assert store.verify() == []

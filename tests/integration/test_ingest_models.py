@@ -179,7 +179,7 @@ def test_a_student_is_shown_lines_of_documents_between_marks(tmp_path, folder, s
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
     with Resources(Settings(**given, student_base_url=server.url, privacy="off")).writing(asks=True) as session:
         asked = session.asker().ask(make_query("What causes the tides of the oceans?"))
-    assert {line.text for line in asked.answer.lines} & {TIDES, ORDER}
+    assert any(TIDES in line.text and ORDER in line.text for line in asked.answer.lines)
     prompt = json.dumps([request.body["messages"] for request in server.requests])
     assert QUOTED in prompt
     for line in asked.answer.lines:
@@ -202,7 +202,7 @@ def test_a_student_that_is_away_sees_no_private_line_of_a_document(tmp_path, fol
     assert PERSON in json.dumps([line.text for line in here.answer.lines]), "one on this machine sees all"
 
 
-def test_neither_a_private_passage_nor_what_is_adjacent_to_one_goes_away(tmp_path, folder, server, away):
+def test_a_private_passage_goes_away_neither_alone_nor_between_two_others(tmp_path, folder, server, away):
     (folder / "open.txt").write_text(
         f"The clinic of the town has nurses at night.\n\n{PERSON} came too late.\n\nIt was closed."
     )
@@ -212,8 +212,11 @@ def test_neither_a_private_passage_nor_what_is_adjacent_to_one_goes_away(tmp_pat
     with Resources(Settings(**given, student_base_url=away)).writing(asks=True) as session:
         session.asker().ask(make_query("Who visits the clinic of the town?"))
     sent = json.dumps([request.body for request in server.requests])
+    assert "nurses at night." in sent
     assert "It was closed." in sent
-    assert not [text for text in (PERSON, "too late", "Her hopes") if text in sent]
+    assert not [text for text in (PERSON, "too late", "visits the clinic of the town.") if text in sent]
     with Resources(Settings(**given | {"student": "nearest"}, privacy="standard")).writing(asks=True) as session:
         here = session.asker().ask(make_query("Who visits the clinic of the town?"))
-    assert "Her hopes are few." in {line.text for line in here.answer.lines}
+    shown = " ".join(line.text for line in here.answer.lines)
+    assert f"{PERSON} visits the clinic of the town. Her hopes are few." in shown
+    assert f"at night. {PERSON} came too late. It was closed." in shown

@@ -13,7 +13,6 @@ import httpx
 import pytest
 from network import Proxy
 
-from drag_graph.ask.find_lines import SHOWN
 from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError, Withheld
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
@@ -213,7 +212,10 @@ def test_what_never_leaves_does_not_leave_in_passages_summaries_or_names(cloud, 
 
 def test_what_never_leaves_takes_no_place_among_what_is_found(cloud, folder):
     alps, asker = folder(release="passages", never_leave=("*canary*",)), folder("asker")
-    nearer = [document(f"canary {n}", f"{ASKED} canary-{n}, how fast the ice of glaciers does flow") for n in range(SHOWN)]
+    nearer = [
+        document(f"canary {n}", f"{ASKED} canary-{n}, how fast the ice of glaciers does flow")
+        for n in range(wire.MOST_PASSAGES)
+    ]
     alps.tell(document("alps", FLOWS), *nearer)
     with alps.serving():
         until(online(cloud))

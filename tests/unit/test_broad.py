@@ -59,7 +59,7 @@ def test_a_broad_question_is_shown_what_its_community_says(store, mode, kinds):
     assert found.how == "search"
     assert {item.kind for item in found.candidates} == kinds
     assert len({item.source_id for item in found.candidates}) == len(SAID)
-    assert {way.list for line in found.weighed.values() for way in line.ways} == {"community"}
+    assert {name for line in found.weighed.values() for name, _ in line.ranks} == {"community"}
 
 
 def test_the_answer_to_a_broad_question_is_kept_and_audited(store):
@@ -95,7 +95,12 @@ def test_a_community_about_something_else_is_left_out(store):
 def test_communities_are_not_looked_at_where_enough_is_found_for_the_question_itself(store, monkeypatch):
     asked = []
     monkeypatch.setattr(type(store.communities), "nearest", lambda *_args: asked.append(1) or [])
-    said = ["The anchor holds the hull.", "An anchor holds a hull.", "Anchors hold hulls.", "A hull is held by its anchor."]
+    said = [
+        "The anchor holds the hull.",
+        "An anchor holds a hull.",
+        "Every hull is what an anchor holds.",
+        "A hull is held by its anchor.",
+    ]
     graph = make_subgraph("holding", triples=(), evidence=said, dropped=())
     vector = tuple(float(number) for number in EMBEDDER.embed(["What holds the hull?"])[0])
     store.save([graph.model_copy(update={"embedding": vector})], Aggregation())

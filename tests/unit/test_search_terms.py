@@ -6,7 +6,7 @@ import pytest
 
 from drag_graph.ask.context_lines import content_words
 from drag_graph.graph.name_forms import entity_key, fold
-from drag_graph.graph.search_terms import folded, search_terms, segmented, words
+from drag_graph.graph.search_terms import folded, hidden_terms, search_terms, words
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,16 @@ def test_terms_keep_their_order_and_repetitions():
     assert search_terms("The pump, the PUMP and V-12/b: long-term, it's 3.5 %") == [
         *(["the", "pump", "the", "pump", "and", "v12b", "v", "12", "b", "long", "term", "it", "3", "5"])
     ]
-    assert search_terms("茶 iPhone手机") == ["茶", "iphone", "手机"]
+    assert search_terms("茶 iPhone手机") == ["茶", "iphone", "i", "phone", "手机"]
+    assert search_terms("AdamSmith") == ["adamsmith", "adam", "smith"]
     assert search_terms("") == search_terms("-- ?!") == []
 
 
-def test_only_scripts_without_spaces_are_segmented():
-    assert segmented("Valve V-1234 in Österreich") == ""
-    assert segmented("阀门 V-1234 在宁波市") == "阀门 在宁 宁波 波市"
-    assert set(segmented("กินยา ABC").split()) == {"กิ", "ิน", "นย", "ยา"}
+def test_terms_are_hidden_that_are_no_plain_words():
+    assert hidden_terms("The valve leaks in Österreich") == ""
+    assert hidden_terms("Valve V-1234, the V-1234 again") == "v1234"
+    assert hidden_terms("阀门在宁波市") == "阀门 门在 在宁 宁波 波市"
+    assert set(hidden_terms("กินยา ABC").split()) == {"กิ", "ิน", "นย", "ยา"}
 
 
 @pytest.mark.parametrize(

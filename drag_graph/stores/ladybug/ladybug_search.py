@@ -191,17 +191,18 @@ class LadybugSearch:
     def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:
         with self._access.reading() as session:
             text = self._text(session)
-        heads = text.rows(_UNIT, [json.dumps(list(ids))])
-        numbers = json.dumps([head[-1] for head in heads])
-        rows = text.rows(_PASSAGE, [numbers])
+        with text.reading() as rows_of:
+            heads = rows_of(_UNIT, [json.dumps(list(ids))])
+            numbers = json.dumps([head[-1] for head in heads])
+            rows = rows_of(_PASSAGE, [numbers])
+            fact_rows = rows_of(_FACTS_OF_UNITS, [numbers]) if facts else []
         cosines = self.index("evidence").cosines([row[1] for row in rows], np.asarray(vectors, dtype=np.float32))
         passages: dict[int, list[Passage]] = {}
         for (unit, id_, words, position, start, end, terms), own in zip(rows, cosines.tolist(), strict=True):
             passages.setdefault(unit, []).append(Passage(id_, words, position, start, end, terms, tuple(own)))
         facts_by_unit: dict[str, list[Fact]] = {}
-        if facts:
-            for row in text.rows(_FACTS_OF_UNITS, [numbers]):
-                facts_by_unit.setdefault(row[1], []).append(Fact(*row))
+        for row in fact_rows:
+            facts_by_unit.setdefault(row[1], []).append(Fact(*row))
         return [_unit(head, passages.get(head[-1], []), facts_by_unit.get(head[0], [])) for head in heads]
 
     def around(self, nodes: Sequence[str], limit: int) -> list[Fact]:

@@ -34,8 +34,8 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
 
     def compact(self, patience: float = READ_PATIENCE) -> None:
         """Put a new file with what is live in the place of this one (`Engine.compact`): what was erased is in no file then."""
+        self.search.erase_index()  # first: a kill after the compaction must not leave it
         self.ready().compact(patience)
-        self.search.erase_index()
 
     @property
     def search(self) -> LadybugSearch:

@@ -7,9 +7,10 @@ So it never disagrees with the store, whatever was killed. It may be deleted at 
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.paging import pages
@@ -62,6 +63,7 @@ _KIND = FileKind(
     version=1,
 )
 _STATE = "SELECT revision, links FROM state"
+Rows = Callable[[str, Sequence[object]], list[Any]]
 
 
 class TextIndex:
@@ -98,8 +100,14 @@ class TextIndex:
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
         """Return the rows of a reading statement."""
+        with self.reading() as rows:
+            return rows(statement, values)
+
+    @contextmanager
+    def reading(self) -> Iterator[Rows]:
+        """Lend a function like `rows` whose calls all see the same state. Numbers of units are used again in later states."""
         with self._file.reading() as connection:
-            return connection.execute(statement, values).fetchall()
+            yield lambda statement, values: connection.execute(statement, values).fetchall()
 
     def matching(self, table: str, terms: Iterable[str], k: int, source_ids: Collection[str] | None) -> dict[str, float]:
         """Return up to `k` ids of `unit` or `passage` with their BM25 scores for terms, best first."""

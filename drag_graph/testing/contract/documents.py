@@ -132,7 +132,7 @@ class DocumentContract(Contract):
         audit = audit_document(store, answer.id)
         evidence, edge = audit["lines"]
         passage = there.evidence[0]
-        place = {"id": graph.source_id, "name": "Report 0", "start": passage.start, "end": passage.end}
+        place = {"id": graph.source_id, "name": "Report 0", "start": passage.start, "end": passage.end, "date": "2026-03-02"}
         assert (evidence["evidence"]["document"], evidence["calls"]) == (place, [])
         (triple,) = edge["triples"]
         assert triple["evidence"]["document"]["id"] == graph.source_id
