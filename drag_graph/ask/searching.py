@@ -29,7 +29,7 @@ MORE_UNITS = 20
 """Maximum number of units that only the walk finds."""
 CERTAIN = 0.9
 """Mean confidence from which the facts that a walk begins at decide alone. Facts that rules read have about 0.8."""
-RULES = 0.25
+RULES = 0.5
 """How far other facts decide."""
 
 DECIMALS = 5
