@@ -126,12 +126,14 @@ def _units(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
-def product_way(graph: DragGraph, questions: Sequence[Question]) -> Way:
+def product_way(graph: DragGraph, questions: Sequence[Question], rate: float) -> Way:
+    """`rate` is the number of the student's tokens in four characters, so that all rows show equally much text."""
     names = {item.source_id: item.title.removesuffix(".txt") for item in graph.show(limit=10_000)}
 
     def ask(place: int, budget: int) -> list[Piece]:
-        answer = graph.ask(questions[place].text, keep=False, token_budget=budget)
-        return [Piece(names.get(line.source_id, ""), line.text) for line in answer.lines]
+        answer = graph.ask(questions[place].text, keep=False, token_budget=round(rate * budget))
+        lines = [Piece(names.get(line.source_id, ""), line.text) for line in answer.lines]
+        return filled(range(len(lines)), lines, budget)
 
     return ask
 
@@ -154,7 +156,9 @@ def measure(args: argparse.Namespace, corpus: str) -> None:
     texts, asked = documents(args.data, corpus), drawn(args.data, [corpus], args.questions, args.half)
     results: dict[str, dict[int, list[Shown]]] = {}
     with made(args.folder, corpus, texts, args.embedder, link=args.link) as graph:
-        ways = {"ask": product_way(graph, asked), **dict(plain_ways(texts, asked, args.embedder))}
+        sample = "\n".join(texts.values())[:100_000]
+        rate = make_embedder(load_settings({"embedder": args.embedder}), unchecked).count_tokens(sample) / (len(sample) / 4)
+        ways = {"ask": product_way(graph, asked, rate), **dict(plain_ways(texts, asked, args.embedder))}
         for name, way in ways.items():
             results[name] = {
                 budget: [judged(question, way(place, budget)) for place, question in enumerate(asked)] for budget in BUDGETS

@@ -21,14 +21,16 @@ from drag_graph.ports.vectors import Vectors
 
 FACT_UNITS = 20
 """Number of the best units whose facts are compared with the question."""
-COMPARED_FACTS = 16
+COMPARED_FACTS = 8
 """Number of facts, chosen by their words and units, whose vectors are compared."""
 FACTS_AROUND = 32
 """Maximum number of facts of each concept that the walk begins at."""
 MORE_UNITS = 20
 """Maximum number of units that only the walk finds."""
 CERTAIN = 0.9
-"""Minimum mean confidence of the facts that a walk begins at. Facts that rules read have about 0.8, and do not help."""
+"""Mean confidence from which the facts that a walk begins at decide alone. Facts that rules read have about 0.8."""
+RULES = 0.5
+"""How far other facts decide."""
 
 DECIMALS = 5
 """Further digits of a score depend on which texts were compared together."""
@@ -100,7 +102,7 @@ class Searcher:
         values = unit_values(units, scores_of(units, search.terms, search.near.found))
         facts = self._facts(search, units, values)
         certain = sum(fact.confidence for fact, _ in facts[:SEEDS]) / max(len(facts[:SEEDS]), 1)
-        walked = self._walk(units, values, facts) if certain >= CERTAIN else {}
+        walked = self._walk(units, values, facts)
         known = {unit.id for unit in units}
         others = sorted((id_ for id_ in walked if id_ not in known), key=lambda id_: (-walked[id_], id_))
         reached, allowed = self._units(others[:MORE_UNITS], search, without), {unit.source_id for unit in units}
@@ -108,7 +110,7 @@ class Searcher:
         units += [unit for unit in reached if not self._only or unit.source_id in allowed]
         valued = passage_values(units, scores_of(units, search.terms, search.near.found))
         if walked:
-            valued = by_walk(valued, walked)
+            valued = by_walk(valued, walked, 1.0 if certain >= CERTAIN else RULES)
         return Findings(by_date(with_several_sources(valued), search.query.text), facts, walked)
 
     def _units(self, ids: Sequence[str], search: Search, without: Collection[str]) -> list[Unit]:
@@ -126,9 +128,8 @@ class Searcher:
         shares = retrieve.word_shares(search.query.text, texts)
         scores = [share + values[fact.unit_id] / most for fact, share in zip(facts, shares, strict=True)]
         order = sorted(range(len(facts)), key=lambda place: (-scores[place], texts[place], facts[place].id))
-        certain = [place for place in order[:COMPARED_FACTS] if facts[place].confidence >= CERTAIN]
-        vectors = self._embedder.embed([texts[place] for place in certain])
-        for place, cosine in zip(certain, (vectors @ search.vectors[0]).tolist(), strict=True):
+        vectors = self._embedder.embed([texts[place] for place in order[:COMPARED_FACTS]])
+        for place, cosine in zip(order, (vectors @ search.vectors[0]).tolist(), strict=False):
             scores[place] = round(scores[place] + cosine, DECIMALS)
         order.sort(key=lambda place: (-scores[place], texts[place], facts[place].id))
         return [(facts[place], scores[place]) for place in order]

@@ -30,6 +30,8 @@ NUMBER = 4
 """Characters that the number of a line takes."""
 SAMPLE = 4_000
 """Characters whose tokens are counted to estimate the others."""
+TRIES, FULL = 5, 0.97
+"""Number of estimates, unless this fraction of the budget is used before."""
 
 
 def fill(
@@ -50,20 +52,33 @@ def fill(
         else:
             ordered.append(item)
         texts.add(text)
-    ratio = _tokens_a_character(ordered, count_tokens) or 1.0
-    chosen = _within(ordered, token_budget / ratio)
-    while chosen and (over := count_tokens(block(_lines(chosen))) - token_budget) > 0:
-        # About as many as are too many: to count each time would take longest.
-        while chosen and over > 0:
-            over -= max(1, int(ratio * len(chosen.pop().text)))
+    chosen = _fitting(ordered, count_tokens, token_budget)
     refs = {item.ref for item in chosen}
     dropped += [_dropped(item, "token budget") for item in ordered if item.ref not in refs]
     return Selection(_lines(chosen), tuple(dropped))
 
 
-def _tokens_a_character(items: Sequence[Candidate], count_tokens: CountTokens) -> float:
+def _fitting(items: Sequence[Candidate], count_tokens: CountTokens, token_budget: int) -> list[Candidate]:
+    """Return the first items that fit, and later ones that fit into what is left.
+
+    Tokens are counted a few times only: the number of characters that fill the budget is estimated from them.
+    """
     sample = "\n".join(item.text for item in items)[:SAMPLE]
-    return count_tokens(sample) / len(sample) if sample else 1.0
+    room = token_budget * len(sample) / max(count_tokens(sample), 1) if sample else 0.0
+    best, most = list[Candidate](), 0
+    for _ in range(TRIES):
+        chosen = _within(items, room)
+        used = count_tokens(block(_lines(chosen)))
+        if most < used <= token_budget:
+            best, most = chosen, used
+        if FULL * token_budget <= used <= token_budget or not chosen or (used <= token_budget and len(chosen) == len(items)):
+            break
+        room *= 0.995 * token_budget / used
+    if not best:
+        best = _within(items, room)
+        while best and count_tokens(block(_lines(best))) > token_budget:
+            best.pop()
+    return best
 
 
 def _within(items: Sequence[Candidate], room: float) -> list[Candidate]:
@@ -136,7 +151,8 @@ def _text(place: SpanPlace) -> str:
 def _opening(place: SpanPlace) -> str:
     """Return what the first span of a document opens with: "notes.md > Budget, 2026-03-02: "."""
     path = one_line(" > ".join([place.title, *place.heading]))
-    return f"{path}, {place.date}: " if place.date else f"{path}: "
+    is_told = place.date.replace("-", "") in path.replace("-", "")
+    return f"{path}: " if is_told else f"{path}, {place.date}: "
 
 
 def _headings(place: SpanPlace) -> str:

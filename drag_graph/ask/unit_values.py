@@ -16,8 +16,8 @@ UNITS = 100
 """Number of units that are valued."""
 SATURATION, LENGTHS = 1.5, 0.75
 """The parameters k1 and b of BM25."""
-NEIGHBOUR = 0.8
-"""Fraction of a passage's value that its neighbours in the unit have at least."""
+AFTER, BEFORE = 0.9, 0.7
+"""Fractions of a passage's value that the passage after it and the one before it have at least: answers follow questions."""
 UNIT_COSINE = 2.0
 """Weight of the mean cosine of a unit's passages: it is about half of the cosine of the whole text."""
 WHOLE = 0.25
@@ -101,10 +101,10 @@ def passage_values(units: Sequence[Unit], scores: Scores) -> list[Valued]:
     return sorted(valued, key=order_of)
 
 
-def by_walk(valued: Sequence[Valued], ranks: Mapping[str, float]) -> list[Valued]:
-    """Return the passages with the units in the order of a walk.
+def by_walk(valued: Sequence[Valued], ranks: Mapping[str, float], weight: float) -> list[Valued]:
+    """Return the passages with the units in the order of a walk, as far as `weight` (0 to 1) says.
 
-    The best passages of the units have the same values as before, in the order of the ranks.
+    At weight 1, the best passages of the units have the same values as before, in the order of the ranks.
     """
     best: dict[str, float] = {}
     texts: dict[str, tuple[str, int, str]] = {}
@@ -113,7 +113,7 @@ def by_walk(valued: Sequence[Valued], ranks: Mapping[str, float]) -> list[Valued
         best[unit.id] = max(best.get(unit.id, 0.0), item.value)
         texts.setdefault(unit.id, (unit.title, unit.position, unit.id))  # ids depend on paths
     walked = sorted(best, key=lambda id_: (-ranks.get(id_, 0.0), -best[id_], texts[id_]))
-    shifts = {id_: value - best[id_] for id_, value in zip(walked, sorted(best.values(), reverse=True), strict=True)}
+    shifts = {id_: weight * (value - best[id_]) for id_, value in zip(walked, sorted(best.values(), reverse=True), strict=True)}
     return sorted((replace(item, value=item.value + shifts[item.unit.id]) for item in valued), key=order_of)
 
 
@@ -136,8 +136,8 @@ def _with_neighbours(unit: Unit, own: Mapping[str, float]) -> dict[str, float]:
     values = {passage.id: own.get(passage.id, 0.0) for passage in unit.passages}
     if unit.is_document:
         for before, after in pairwise(unit.passages):
-            values[after.id] = max(values[after.id], NEIGHBOUR * own.get(before.id, 0.0))
-            values[before.id] = max(values[before.id], NEIGHBOUR * own.get(after.id, 0.0))
+            values[after.id] = max(values[after.id], AFTER * own.get(before.id, 0.0))
+            values[before.id] = max(values[before.id], BEFORE * own.get(after.id, 0.0))
     return values
 
 
