@@ -3,8 +3,9 @@
 import pytest
 
 from drag_graph.ask import retrieval as retrieve
+from drag_graph.ask import searching
 from drag_graph.ask.find_lines import Finder
-from drag_graph.ask.searching import CERTAIN, Searcher
+from drag_graph.ask.searching import CERTAIN, RULES, Searcher
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
@@ -86,13 +87,14 @@ def test_a_passage_two_facts_away_is_found_by_the_walk_alone(linked_hops, monkey
     assert ranks[found.passages[1].passage.id] == (("graph", 2),)
 
 
-def test_facts_of_little_confidence_are_not_walked(monkeypatch):
-    monkeypatch.setattr(retrieve, "NEAREST", 1)
-    graphs = two_hops(CERTAIN - 0.05)
+@pytest.mark.parametrize(("confidence", "weight"), [(CERTAIN, 1.0), (CERTAIN - 0.01, RULES)])
+def test_facts_decide_as_far_as_they_are_certain(monkeypatch, confidence, weight):
+    weights, by_walk = [], searching.by_walk
+    monkeypatch.setattr(searching, "by_walk", lambda *given: weights.append(given[2]) or by_walk(*given))
+    graphs = two_hops(confidence)
     found = findings(linked(store_of(*graphs), graphs))
-    assert texts(found) == [LED]
-    assert found.walked == {}
-    assert [fact.object for fact, _ in found.facts] == ["Mårtensson"]
+    assert weights == [weight]
+    assert {fact.object for fact, _ in found.facts} == {"Mårtensson", "Narvik"}
 
 
 def test_without_facts_the_order_is_that_of_words_and_vectors():
