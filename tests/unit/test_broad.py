@@ -4,7 +4,7 @@ import pytest
 
 from drag_graph.ask.asker import Asker
 from drag_graph.ask.broad_questions import ENOUGH
-from drag_graph.ask.find_lines import Finder, Found
+from drag_graph.ask.find_lines import Finder, FoundLines
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
@@ -73,7 +73,7 @@ def test_the_answer_to_a_broad_question_is_kept_and_audited(store):
 def test_what_is_shown_by_a_community_is_not_said_to_be_left_out(store):
     text = search(store, BROAD).candidates[0].text
     finder, vector = Finder(settings(), store, EMBEDDER), [float(number) for number in EMBEDDER.embed([BROAD])[0]]
-    found = finder._with_broad(Found("nothing", dropped=((text, "not relevant"), ("other", "not relevant"))), vector)
+    found = finder._with_broad(FoundLines("nothing", dropped=((text, "not relevant"), ("other", "not relevant"))), vector)
     assert text in {item.text for item in found.candidates}
     assert [item for item in found.dropped if item[1] == "not relevant"] == [("other", "not relevant")]
 

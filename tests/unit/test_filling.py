@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.ask.context_lines import Candidate, SpanPlace, block
-from drag_graph.ask.spans import LONGEST_GAP, fill
+from drag_graph.ask.spans import fill
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 
 TEXT = "The harbour was dredged in 2024. A Dutch company did it.\n\nShips of nine metres can enter. Jon Dahl is content."
@@ -56,9 +56,8 @@ def test_neighbours_are_joined_to_what_the_document_says_there():
 
 
 def test_passages_apart_stay_apart_in_the_order_of_the_document():
-    gap = LONGEST_GAP + 1
-    text = f"Begin.{' ' * gap}End."
-    spans = filled(passage(6 + gap, 10 + gap, 2.0, text=text), passage(0, 6, 1.0, text=text))
+    text = "Begin. A name. End."
+    spans = filled(passage(15, 19, 2.0, text=text), passage(0, 6, 1.0, text=text))
     assert texts(spans) == ["report.txt > Harbour, 2026-03-02: Begin.", "End."]
     assert [line.n for line in spans.lines] == [1, 2]
 
@@ -66,7 +65,11 @@ def test_passages_apart_stay_apart_in_the_order_of_the_document():
 def test_a_document_is_named_once_and_each_new_heading_once():
     other = {"chunk": "c2", "chunk_start": 200, "heading": ("Harbour", "Costs"), "text": "It costs 2 million euros. No more."}
     spans = filled(
-        passage(0, 32), passage(58, 89), passage(0, 25, **other), passage(0, 6, 0.1, source="d2", title="b.md", date="")
+        passage(0, 32),
+        passage(33, 56),
+        passage(58, 89),
+        passage(0, 25, **other),
+        passage(0, 6, 0.1, source="d2", title="b.md", date=""),
     )
     assert texts(spans) == [
         f"report.txt > Harbour, 2026-03-02: {' '.join(TEXT[:89].split())}",
