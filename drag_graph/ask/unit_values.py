@@ -96,7 +96,7 @@ def passage_values(units: Sequence[Unit], scores: Scores) -> list[Valued]:
         for unit in units
         for around in [scores.units[unit.id] + _mean_cosine(unit) + WHOLE * best[unit.source_id]]
         for passage in unit.passages
-        if near[unit.id][passage.id] > 0
+        if near[unit.id][passage.id] > 0 or not unit.is_document
     ]
     return sorted(valued, key=order_of)
 
