@@ -11,6 +11,10 @@ from drag_graph.graph.written_dates import dates_in
 
 COMPARED = 40
 """Number of passages, best first, that are compared with each other."""
+DATED = 300
+"""Number of passages, best first, whose dates are read."""
+LONGEST = 600
+"""Characters of the longest passages that are compared with each other."""
 MISFIT, FIT = 0.8, 1.2
 """Factors for a passage whose date does not fit at all, and for one that fits. An unknown date changes nothing."""
 
@@ -20,10 +24,11 @@ def by_date(passages: Sequence[Valued], question: str) -> list[Valued]:
     newest = max((item.unit.date for item in passages), default="")
     wish = date_wish(question, newest)
     if wish is not None:
-        passages = [item.times(MISFIT + (FIT - MISFIT) * fits(date_of(item), wish, newest)) for item in passages]
+        dated = [item.times(MISFIT + (FIT - MISFIT) * fits(date_of(item), wish, newest)) for item in passages[:DATED]]
+        passages = [*dated, *passages[DATED:]]
     values = {item.passage.id: item.value for item in passages}
-    dated = [(item, item.unit.date) for item in sorted(passages, key=order_of)[:COMPARED] if item.unit.date]
-    for (first, one), (second, two) in combinations(dated, 2):
+    best = [item for item in sorted(passages, key=order_of)[:COMPARED] if len(item.passage.text) <= LONGEST]
+    for (first, one), (second, two) in combinations([(item, item.unit.date) for item in best if item.unit.date], 2):
         if first.unit.source_id != second.unit.source_id and conflicting(first.passage.text, second.passage.text):
             newer, older = (first, second) if one >= two else (second, first)
             values[newer.passage.id] = max(values[newer.passage.id], values[older.passage.id] + 1e-6)

@@ -65,9 +65,9 @@ def _weights(facts: Iterable[Fact], places: Mapping[str, int]) -> dict[tuple[int
     for fact in facts:
         unit, first, second = (places[name] for name in (fact.unit_id, fact.subject_node, fact.object_node))
         if first != second:
-            weights[first, second] = weights[second, first] = weights.get((first, second), 0.0) + 1.0
+            weights[first, second] = weights[second, first] = weights.get((first, second), 0.0) + fact.confidence
         for node in (first, second):
-            weights[unit, node] = weights[node, unit] = 1.0
+            weights[unit, node] = weights[node, unit] = max(weights.get((unit, node), 0.0), fact.confidence)
     return weights
 
 

@@ -10,7 +10,7 @@ from drag_graph.ports.model_roles import Reranker
 from drag_graph.ports.question_gate import Gate
 
 UNNAMED = "a document"
-"""The title of a document whose own title is private."""
+"""The title of every document for a remote student."""
 FIRST = 32
 """Number of candidates that a reranker scores."""
 Item = TypeVar("Item")
@@ -40,13 +40,16 @@ def reranked(
 
 
 def with_public_places(candidates: Sequence[Candidate], gate: Gate) -> list[Candidate]:
-    """Return the lines without the title and headings of their document if the gate finds a private detail in these."""
-    places = dict.fromkeys((item.place.title, item.place.heading) for item in candidates if item.place)
-    seen = gate.found_in([" > ".join([title, *heading]) for title, heading in places], from_user=True)
-    private = {place for place, finding in zip(places, seen, strict=True) if finding}
+    """Return the lines without the titles of their documents, and without headings in which the gate finds a private detail.
+
+    A title is often the name of a file, in which a detector misses names ("anna_schmidt.pdf").
+    """
+    headings = list(dict.fromkeys(item.place.heading for item in candidates if item.place))
+    seen = gate.found_in([" > ".join(heading) for heading in headings], from_user=True)
+    private = {heading for heading, finding in zip(headings, seen, strict=True) if finding}
     return [
-        replace(item, place=replace(item.place, title=UNNAMED, heading=()))
-        if item.place and (item.place.title, item.place.heading) in private
+        replace(item, place=replace(place, title=UNNAMED, heading=() if place.heading in private else place.heading))
+        if (place := item.place)
         else item
         for item in candidates
     ]

@@ -158,6 +158,7 @@ class DocumentReader:
             )
         self._check_embedding([chunk.text for chunk in passages.chunks])
         extraction, calls = self._triples(document, passages, usage)
+        self._check_embedding([f"{one.subject} {one.predicate} {one.object}" for one in extraction.triples])
         graph = canonical.build(document, extraction.triples, self._embed, self._thresholds(), ranks=False)
         subgraph = Subgraph(
             source=document,

@@ -6,13 +6,19 @@ or a failed write. Words, units and facts are in a full-text index next to the s
 """
 
 import json
+import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import wraps
 from hashlib import sha256
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
+from drag_graph.errors import StoreUnfit
 from drag_graph.graph.names import concept_ids
 from drag_graph.graph.paging import pages
 from drag_graph.model import DEFAULT_NAMESPACE, Subgraph
@@ -31,15 +37,17 @@ from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.ladybug.ladybug_access import LadybugAccess, revision_key
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.ladybug.subgraph_reading import read_parts
-from drag_graph.stores.ladybug.text_index import TextIndex, delete_files
+from drag_graph.stores.ladybug.text_index import NAME, TextIndex
 from drag_graph.stores.ladybug.vector_index import VectorIndex
 from drag_graph.stores.shared.transaction import NamespacePart, Row
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 IDS_AT_ONCE = 32
 """The engine processes the rows that a statement was planned with again in every later call."""
 READ_BY_IDS = 8
 """Up to one vector in this many is read by its id, which takes six times as long as reading it among all."""
-ENTITIES = 64
+ENTITIES = 512
 """Maximum number of a concept's entities that are looked at."""
 _VECTORS = {
     "queries": "search_candidates_query_vectors",
@@ -57,7 +65,8 @@ _FACT = (
 _FACTS_OF_UNITS = f"{_FACT} WHERE f.unit IN (SELECT value FROM json_each(?)) ORDER BY f.id"
 _FACTS_OF_ENTITIES = (
     f"{_FACT} WHERE f.id IN (SELECT id FROM fact WHERE subject_id IN (SELECT value FROM json_each(?)) "
-    "UNION SELECT id FROM fact WHERE object_id IN (SELECT value FROM json_each(?))) ORDER BY f.confidence DESC, f.id LIMIT ?"
+    "UNION SELECT id FROM fact WHERE object_id IN (SELECT value FROM json_each(?))) "
+    "ORDER BY f.confidence DESC, f.subject, f.predicate, f.object, f.id LIMIT ?"
 )
 _UNIT = (
     "SELECT u.id, u.source_id, s.is_document, s.title, s.date, u.position, u.start, u.page, u.heading, u.text, t.terms, u.n "
@@ -70,6 +79,22 @@ _PASSAGE = (
 )
 
 
+def _repaired(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Repeat a method of `LadybugSearch` in memory if the file of the full-text index is damaged or cannot be written."""
+
+    @wraps(method)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            return method(*args, **kwargs)
+        except StoreUnfit as error:
+            search = args[0]
+            if NAME not in str(error) or not isinstance(search, LadybugSearch) or not search.leave_file():
+                raise
+            return method(*args, **kwargs)
+
+    return call
+
+
 class LadybugSearch:
     """The `GraphSearch` port on an embedded store; see there for what each method promises."""
 
@@ -78,6 +103,8 @@ class LadybugSearch:
         self._read_only = read_only
         self._indexes: dict[str, VectorIndex] = {}
         self._text_index: TextIndex | None = None
+        self._is_kept = True
+        """Whether the full-text index is in a file."""
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -87,13 +114,28 @@ class LadybugSearch:
                 self._text_index.close()
             self._text_index = None
 
+    def leave_file(self) -> bool:
+        """Use a full-text index in memory from now on; the file is deleted if possible. Return whether there was a file."""
+        with self._lock:
+            was_kept, self._is_kept, self._text_index = self._is_kept, False, None
+        if was_kept and not self._read_only:
+            with suppress(OSError):
+                self.erase_index()
+        return was_kept
+
     def erase_index(self) -> None:
         """Delete the full-text indexes of all namespaces, so that they contain nothing that was erased."""
         with self._lock:
             self._text_index = None  # not closed: another thread may be reading it
-        path = Path(self._access.location)
-        for file in path.parent.glob(f"{path.name}*.search"):
-            delete_files(file)
+        path = self._index_path("")
+        own = re.compile(rf"{re.escape(path.name.removesuffix('.search'))}(\.[0-9a-f]{{12}})?\.search(-wal|-shm)?")
+        for file in sorted(path.parent.iterdir()):
+            if own.fullmatch(file.name):
+                file.unlink(missing_ok=True)
+
+    def _index_path(self, part: str) -> Path:
+        path = Path(os.path.realpath(self._access.location))
+        return path.with_name(f"{path.name}{part}.search")
 
     def index(self, kind: str) -> VectorIndex:
         """Return the current vectors of `queries`, `evidence`, `similar` concepts or `communities`."""
@@ -124,17 +166,18 @@ class LadybugSearch:
         namespace = self._access.namespace
         with self._lock:
             if self._text_index is None:
-                path = Path(self._access.location)
                 part = "" if namespace == DEFAULT_NAMESPACE else f".{sha256(namespace.encode()).hexdigest()[:12]}"
-                self._text_index = TextIndex(path.with_name(f"{path.name}{part}.search"), read_only=self._read_only)
+                self._text_index = TextIndex(self._index_path(part), read_only=self._read_only, is_kept=self._is_kept)
             self._text_index.update(session, namespace, revision_key(namespace))
             return self._text_index
 
+    @_repaired
     def prepare(self) -> None:
         """Bring the full-text index up to date, so that the next search need not."""
         with self._access.reading() as session:
             self._text(session)
 
+    @_repaired
     def candidates(
         self,
         vector: Sequence[float],
@@ -188,6 +231,7 @@ class LadybugSearch:
             row for page in pages(ids, IDS_AT_ONCE) for row in session.run(name, namespace=self._access.namespace, ids=page)
         ]
 
+    @_repaired
     def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:
         with self._access.reading() as session:
             text = self._text(session)
@@ -205,6 +249,7 @@ class LadybugSearch:
             facts_by_unit.setdefault(row[1], []).append(Fact(*row))
         return [_unit(head, passages.get(head[-1], []), facts_by_unit.get(head[0], [])) for head in heads]
 
+    @_repaired
     def around(self, nodes: Sequence[str], limit: int) -> list[Fact]:
         with self._access.reading() as session:
             text = self._text(session)

@@ -36,6 +36,7 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         """Put a new file with what is live in the place of this one (`Engine.compact`): what was erased is in no file then."""
         self.search.erase_index()  # first: a kill after the compaction must not leave it
         self.ready().compact(patience)
+        self.search.erase_index()  # again: a reader that began before the erasure may have made it from what it saw
 
     @property
     def search(self) -> LadybugSearch:
@@ -94,6 +95,7 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         return {row["id"]: row["settings_hash"] for row in rows}
 
     def _erase_parts(self, session: LadybugTransaction, source_ids: Sequence[str]) -> Mapping[str, int]:
+        session.changed_links = True  # of concepts that other sources share
         counts: Counter[str] = Counter()
         for row in write.erase_parts(session, self._namespace, source_ids):
             counts[row["label"]] += row["number"]
@@ -110,6 +112,7 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
     def _write(
         self, session: LadybugTransaction, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation
     ) -> None:
+        session.changed_links |= bool(replaced)
         write.write_subgraphs(session, self._namespace, wanted, replaced, aggregation)
 
 

@@ -54,8 +54,9 @@ CREATE VIRTUAL TABLE passage_terms USING fts5 (terms, {_TOKENIZER});
 CREATE VIRTUAL TABLE unit_vocabulary USING fts5vocab (unit_terms, row);
 CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab (passage_terms, row)
 """
+NAME = "full-text index"
 _KIND = FileKind(
-    name="full-text index",
+    name=NAME,
     schema=_SCHEMA,
     hint="Free disk space or correct the permissions.",
     restore="Delete {path}; it is made again from the store.",
@@ -69,10 +70,11 @@ Rows = Callable[[str, Sequence[object]], list[Any]]
 class TextIndex:
     """The index of one namespace. Thread-safe. With `read_only`, or if the file cannot be written, changes stay in memory."""
 
-    def __init__(self, path: Path, *, read_only: bool) -> None:
+    def __init__(self, path: Path, *, read_only: bool, is_kept: bool = True) -> None:
+        """Without `is_kept`, the file is neither read nor written."""
         self._path = path
         self._read_only = read_only
-        self._file = self._open()
+        self._file = self._open() if is_kept else SqliteFile(_KIND)
 
     def close(self) -> None:
         """Release the file."""
@@ -84,14 +86,12 @@ class TextIndex:
         state = (rows[0]["revision"], rows[0]["links"]) if rows else ("", "")
         with self._file.reading() as connection:
             known = connection.execute(_STATE).fetchone()
-        if known == state:
+        if known == state and any(state):  # a store of an earlier version has no revision
             return
         if self._read_only and self._file.path is not None:
             self._file = self._file.copied()  # the other is not closed: another thread may be reading it
         with self._file.writing() as connection:
             known = connection.execute(_STATE).fetchone()
-            if known == state:
-                return
             self._apply(connection, session, namespace)
             if known is None or known[1] != state[1]:
                 _replace_nodes(connection, session.run("index_nodes", namespace=namespace))
@@ -120,7 +120,7 @@ class TextIndex:
         within = "" if source_ids is None else f"AND {unit}.source_id IN (SELECT value FROM json_each(?)) "
         rows = self.rows(
             f"SELECT t.id, -bm25({table}_terms) FROM {table}_terms JOIN {table} t ON t.n = {table}_terms.rowid {join}"
-            f"WHERE {table}_terms MATCH ? {within}ORDER BY bm25({table}_terms), t.id LIMIT ?",
+            f"WHERE {table}_terms MATCH ? {within}ORDER BY bm25({table}_terms), t.text, t.id LIMIT ?",
             [query, *([] if source_ids is None else [json.dumps(sorted(source_ids))]), k],
         )
         return dict(rows)
@@ -165,8 +165,8 @@ class TextIndex:
 
 
 def delete_files(path: Path) -> None:
-    """Delete an index."""
-    for suffix in ("", "-wal", "-shm"):
+    """Delete an index: the log first, because SQLite would replay it into the next one."""
+    for suffix in ("-wal", "-shm", ""):
         with suppress(FileNotFoundError):
             path.with_name(f"{path.name}{suffix}").unlink()
 
