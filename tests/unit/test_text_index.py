@@ -217,3 +217,39 @@ def test_the_rarest_terms_count_where_there_are_many(store, monkeypatch):
     monkeypatch.setattr(text_index, "MOST_POSTINGS", 13)
     assert set(found(store, "pump leaks P7 valve")) == {texts[7], "A valve is blue."}
     assert len(found(store, "leaks")) == len(texts), "the rarest one counts, however frequent it is"
+
+
+def test_damaged_pages_are_found_out_and_searched_around(closed, index):
+    with LadybugStore(closed) as store:
+        assert found(store)
+    content = bytearray(index.read_bytes())
+    content[4096:-4096] = bytes(len(content) - 8192)
+    index.write_bytes(content)
+    with LadybugStore(closed) as store:
+        assert found(store) == ["A pump is red."]
+        assert not index.exists()
+
+
+def test_a_log_that_was_left_behind_is_deleted_with_the_index(closed, index):
+    leftover = index.with_name(f"{index.name}-wal")
+    leftover.write_bytes(b"what was erased")
+    with LadybugStore(closed) as store:
+        store.compact()
+    assert not leftover.exists()
+
+
+def test_a_reader_that_began_before_an_erasure_does_not_bring_the_text_back(closed, index):
+    """While the store is compacted, somebody makes the index from an older state."""
+    with LadybugStore(closed) as store:
+        compact = store.ready().compact
+        with store.reading() as session:
+            before = session.run("index_sources", namespace=store.namespace)
+
+        def late(patience):
+            compact(patience)
+            index.write_bytes(b"A pump is red.")
+
+        store.ready().compact = late
+        store.erase([row["id"] for row in before])
+        store.compact()
+        assert not index.exists()
