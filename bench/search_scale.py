@@ -150,10 +150,9 @@ class Corpus:
                 within += len(passage) + 1
                 for subject, predicate, object_ in facts:
                     if subject != object_:
-                        ends = [entities.setdefault(name, _entity(source_id, name)) for name in (subject, object_)]
-                        triples.append(
-                            _triple(len(triples), ends, predicate, evidence[-1], call, round(chance.uniform(0.7, 1.0), 3))
-                        )
+                        first, last = (entities.setdefault(name, _entity(source_id, name)) for name in (subject, object_))
+                        confidence = round(chance.uniform(0.7, 1.0), 3)
+                        triples.append(_triple(len(triples), (first, predicate, last), evidence[-1], call, confidence))
             start += len(text) + 1
         parts = {"chunks": tuple(chunks), "evidence": tuple(evidence), "triples": tuple(triples), "calls": (call,)}
         ordered = tuple(sorted(entities.values(), key=lambda item: item.name))
@@ -181,10 +180,8 @@ def _entity(source_id: str, name: str) -> Entity:
     return Entity(id=content_id(NAMESPACE, "entity", source_id, name), source_id=source_id, name=name)
 
 
-def _triple(
-    rank: int, ends: Sequence[Entity], predicate: str, evidence: Evidence, call: TeacherCall, confidence: float
-) -> Triple:
-    subject, object_ = ends
+def _triple(rank: int, fact: tuple[Entity, str, Entity], evidence: Evidence, call: TeacherCall, confidence: float) -> Triple:
+    subject, predicate, object_ = fact
     return Triple(
         id=content_id(NAMESPACE, "triple", call.source_id, str(rank)),
         source_id=call.source_id,

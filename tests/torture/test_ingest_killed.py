@@ -20,6 +20,8 @@ from drag_graph.graph.search_terms import search_terms
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 
 FILES = 60
+FEW = 20
+"""Files of the quick variant."""
 STORED = "embedded, ingest"
 _SYLLABLES = ("ba", "cen", "di", "for", "gu", "la", "mer", "ni", "pol", "ru", "sa", "ten", "vi", "zo", "ki", "lo")
 _PARTS = ("pump", "valve", "boiler", "turbine", "sensor", "filter", "heater", "motor", "switch", "bearing")
@@ -28,18 +30,18 @@ _PARTS = ("pump", "valve", "boiler", "turbine", "sensor", "filter", "heater", "m
 class Folder:
     """Files that change. Each version of a file has a word that no other text has."""
 
-    def __init__(self, path, chance):
-        self.path, self._chance = path, chance
+    def __init__(self, path, chance, files):
+        self.path, self._chance, self._files = path, chance, files
         self.words, self._number = {}, 0
         self.used = set()
         path.mkdir()
-        for number in range(FILES):
+        for number in range(self._files):
             self._write(f"{number:03}.txt")
 
     def change(self):
         """Change some files, remove some, and write some removed ones again."""
         there = sorted(self.words)
-        gone = [name for number in range(FILES) if (name := f"{number:03}.txt") not in self.words]
+        gone = [name for number in range(self._files) if (name := f"{number:03}.txt") not in self.words]
         for name in (*self._chance.sample(there, 6), *gone):
             self._write(name)
         for name in self._chance.sample(there, 4):
@@ -64,10 +66,10 @@ class Folder:
 class Ingests:
     """Runs of `ingest` on a folder, in children of the nursery."""
 
-    def __init__(self, nursery, tmp_path, chance):
+    def __init__(self, nursery, tmp_path, chance, files):
         self.place = Place("embedded", tmp_path)
         self.work = self.place.clean()
-        self.folder = Folder(self.work / "library", chance)
+        self.folder = Folder(self.work / "library", chance, files)
         self.store = self.work / "graph.lbug"
         self.seconds = 0.0
         """How long a run takes that is left alone."""
@@ -181,10 +183,10 @@ def _stored_words(graphs):
     return {name: text.partition(" unit contains")[0].rpartition(" ")[2] for name, text in texts.items()}
 
 
-def kill_often(nursery, tmp_path, tally, kills, seed):
+def kill_often(nursery, tmp_path, tally, kills, *, files):
     """Kill that many runs, every third within the update of the index, and check after each."""
-    chance = random.Random(seed)
-    ingests = Ingests(nursery, tmp_path, chance)
+    chance = random.Random(kills)
+    ingests = Ingests(nursery, tmp_path, chance, files)
     statements = ingests.undisturbed()
     assert {"index: rows written", "index: state written", "index: before a commit", "index: committed"} <= set(statements)
     assert check(ingests) == ingests.folder.words
@@ -227,11 +229,11 @@ def is_behind(ingests):
 
 
 def test_an_index_agrees_with_its_store_after_kills(nursery, tmp_path, tally):
-    kill_often(nursery, tmp_path, tally, 3, seed=1)
+    kill_often(nursery, tmp_path, tally, 3, files=FEW)
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(1800)
 def test_an_index_agrees_with_its_store_after_50_kills(nursery, tmp_path, tally):
-    counted = kill_often(nursery, tmp_path, tally, 50, seed=2)
+    counted = kill_often(nursery, tmp_path, tally, 50, files=FILES)
     assert all(number >= 10 for number in counted.values()), counted
