@@ -1,7 +1,8 @@
 """The write boundaries of a process: every place where something becomes durable, counted, and the n-th one deadly.
 
 `install` wraps them in a forked child (see `nursery.py`): on both sides of every transaction of the store and after every
-statement in it, around every transaction of the ledger, and in the middle of those of the tape and the quarantine. Passing one
+statement in it, around every transaction of the ledger, and in the middle of those of the tape, the quarantine and the
+full-text index. Passing one
 writes its name to a file, with one write, so the file tells afterwards what was passed, also of a process that was killed. At
 the `fatal` one, counted among those whose name begins with `name`, the process ends itself by SIGKILL.
 
@@ -16,6 +17,9 @@ import threading
 from importlib import import_module
 
 _STORES = "drag_graph.stores"
+_ROWS_OF_THE_INDEX = tuple(
+    f"INSERT INTO {table} " for table in ("source", "unit", "unit_terms", "passage", "passage_terms", "fact")
+)
 
 
 class _Counter:
@@ -92,6 +96,15 @@ def _wrap_ledger(passed):
             elif text.startswith("INSERT INTO exchanges"):
                 self.kind = "quarantine" if parameters[0][4] is None else "tape"
                 passed(f"{self.kind}: half a record written")
+            elif text.startswith("INSERT INTO state"):
+                passed("index: state written")
+            return found
+
+        def executemany(self, text, rows):
+            found = super().executemany(text, rows)
+            if text.startswith(_ROWS_OF_THE_INDEX):
+                self.kind = "index"
+                passed("index: rows written")
             return found
 
     def connect(*args, **more):

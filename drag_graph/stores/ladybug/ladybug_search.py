@@ -64,9 +64,11 @@ _FACT = (
 )
 _FACTS_OF_UNITS = f"{_FACT} WHERE f.unit IN (SELECT value FROM json_each(?)) ORDER BY f.id"
 _FACTS_OF_ENTITIES = (
-    f"{_FACT} WHERE f.id IN (SELECT id FROM fact WHERE subject_id IN (SELECT value FROM json_each(?)) "
-    "UNION SELECT id FROM fact WHERE object_id IN (SELECT value FROM json_each(?))) "
-    "ORDER BY f.confidence DESC, f.subject, f.predicate, f.object, f.id LIMIT ?"
+    f"{_FACT} WHERE f.n IN (SELECT n FROM ("
+    "SELECT n, confidence, subject, predicate, object, id FROM fact WHERE subject_id IN (SELECT value FROM json_each(?)) "
+    "UNION SELECT n, confidence, subject, predicate, object, id FROM fact WHERE object_id IN (SELECT value FROM json_each(?)) "
+    "ORDER BY confidence DESC, subject, predicate, object, id LIMIT ?)) "
+    "ORDER BY f.confidence DESC, f.subject, f.predicate, f.object, f.id"
 )
 _UNIT = (
     "SELECT u.id, u.source_id, s.is_document, s.title, s.date, u.position, u.start, u.page, u.heading, u.text, t.terms, u.n "

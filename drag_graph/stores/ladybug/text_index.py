@@ -41,12 +41,12 @@ CREATE TABLE passage (
 );
 CREATE INDEX passage_of_unit ON passage (unit);
 CREATE TABLE fact (
-    id TEXT PRIMARY KEY, unit INTEGER NOT NULL, evidence_id TEXT NOT NULL, subject_id TEXT NOT NULL, subject TEXT NOT NULL,
-    predicate TEXT NOT NULL, object_id TEXT NOT NULL, object TEXT NOT NULL, confidence REAL NOT NULL
-) WITHOUT ROWID;
+    n INTEGER PRIMARY KEY, id TEXT NOT NULL, unit INTEGER NOT NULL, evidence_id TEXT NOT NULL, subject_id TEXT NOT NULL,
+    subject TEXT NOT NULL, predicate TEXT NOT NULL, object_id TEXT NOT NULL, object TEXT NOT NULL, confidence REAL NOT NULL
+);
 CREATE INDEX fact_of_unit ON fact (unit);
-CREATE INDEX fact_of_subject ON fact (subject_id);
-CREATE INDEX fact_of_object ON fact (object_id);
+CREATE INDEX fact_of_subject ON fact (subject_id, confidence, id);
+CREATE INDEX fact_of_object ON fact (object_id, confidence, id);
 CREATE TABLE node (entity_id TEXT PRIMARY KEY, node TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX entity_of_node ON node (node);
 CREATE VIRTUAL TABLE unit_terms USING fts5 (terms, {_TOKENIZER});
@@ -61,7 +61,7 @@ _KIND = FileKind(
     hint="Free disk space or correct the permissions.",
     restore="Delete {path}; it is made again from the store.",
     application=0x64726773,
-    version=1,
+    version=2,
 )
 _STATE = "SELECT revision, links FROM state"
 Rows = Callable[[str, Sequence[object]], list[Any]]
@@ -115,13 +115,18 @@ class TextIndex:
         if not wanted or k < 1:
             return {}
         query = " OR ".join(f'"{term}"' for term in wanted)
-        unit = "t" if table == "unit" else "u"
-        join = "" if table == "unit" else "JOIN unit u ON u.n = t.unit "
-        within = "" if source_ids is None else f"AND {unit}.source_id IN (SELECT value FROM json_each(?)) "
+        found, within = f"{table}_terms WHERE {table}_terms MATCH ?", list[str]()
+        if source_ids is not None:
+            units = "SELECT n FROM unit WHERE source_id IN (SELECT value FROM json_each(?))"
+            numbers = units if table == "unit" else f"SELECT n FROM passage WHERE unit IN ({units})"
+            found, within = f"{found} AND {table}_terms.rowid IN ({numbers})", [json.dumps(sorted(source_ids))]
+        # Ids are only read of the best hits, and of those with the score of the last one.
         rows = self.rows(
-            f"SELECT t.id, -bm25({table}_terms) FROM {table}_terms JOIN {table} t ON t.n = {table}_terms.rowid {join}"
-            f"WHERE {table}_terms MATCH ? {within}ORDER BY bm25({table}_terms), t.text, t.id LIMIT ?",
-            [query, *([] if source_ids is None else [json.dumps(sorted(source_ids))]), k],
+            f"WITH hit AS MATERIALIZED (SELECT {table}_terms.rowid AS n, bm25({table}_terms) AS score FROM {found}) "
+            f"SELECT t.id, -hit.score FROM hit JOIN {table} t ON t.n = hit.n "
+            "WHERE hit.score <= ifnull((SELECT score FROM hit ORDER BY score LIMIT 1 OFFSET ?), 0) "
+            "ORDER BY hit.score, t.text, t.id LIMIT ?",
+            [query, *within, k - 1, k],
         )
         return dict(rows)
 
@@ -213,15 +218,15 @@ def _add(
         ],
     )
     _add_terms(connection, "passage", ((n, row["text"]) for n, row in enumerate(evidence, start=first)))
+    triples = [row for row in session.run("index_triples", ids=source_ids) if row["evidence_id"] in unit_of]
     connection.executemany(
-        "INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO fact VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(row["id"], unit_of[row["evidence_id"]], row["evidence_id"], row["subject_id"], row["subject"]),
                 *(row["predicate"], row["object_id"], row["object"], row["confidence"]),
             )
-            for row in session.run("index_triples", ids=source_ids)
-            if row["evidence_id"] in unit_of
+            for row in sorted(triples, key=lambda row: (unit_of[row["evidence_id"]], row["id"]))
         ],
     )
     nodes = session.run("index_nodes_of_sources", ids=source_ids)
