@@ -200,7 +200,10 @@ class Finder:
         has options, the largest cosine with one of them must reach a threshold as well, if the passage has a vector.
         """
         compared = findings.passages[:COMPARED]
-        texts = [item.passage.text for item in compared]
+        texts = [
+            " ".join([item.unit.title, *item.unit.heading, item.passage.text]) if item.unit.is_document else item.passage.text
+            for item in compared
+        ]
         close = retrieve.closeness(search.query.text, texts, (item.passage.cosines[0] for item in compared))
         scores = {item.passage.id: score for item, score in zip(compared, close, strict=True)}
         has_close_document = any(scores[item.passage.id] >= self._least.line for item in compared if item.unit.is_document)

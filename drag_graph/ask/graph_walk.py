@@ -25,7 +25,7 @@ DECIMALS = 9
 
 
 def walk(facts: Sequence[Fact], seeds: Mapping[str, float], units: Mapping[str, float]) -> dict[str, float]:
-    """Return the rank of each unit that the walk reaches, the best one 1, to `DECIMALS` decimals.
+    """Return the rank of each unit with a fact, the best one 1, to `DECIMALS` decimals.
 
     `seeds` are weights of concepts, `units` values of units; the walk begins at all of these.
     """
@@ -43,7 +43,9 @@ def walk(facts: Sequence[Fact], seeds: Mapping[str, float], units: Mapping[str, 
     if not start.any():
         return {}
     ranks = _ranks(start / start.sum(), _weights(facts, places))[: len(unit_ids)]
-    return dict(zip(unit_ids, (ranks / (ranks.max() or 1.0)).round(DECIMALS).tolist(), strict=True))
+    with_facts = {fact.unit_id for fact in facts}
+    scaled = (ranks / (ranks.max() or 1.0)).round(DECIMALS).tolist()
+    return {id_: rank for id_, rank in zip(unit_ids, scaled, strict=True) if id_ in with_facts}
 
 
 def seeds_of(facts: Sequence[Fact], scores: Sequence[float], units_by_node: Mapping[str, Collection[str]]) -> dict[str, float]:

@@ -104,17 +104,19 @@ def passage_values(units: Sequence[Unit], scores: Scores) -> list[Valued]:
 def by_walk(valued: Sequence[Valued], ranks: Mapping[str, float], weight: float) -> list[Valued]:
     """Return the passages with the units in the order of a walk, as far as `weight` (0 to 1) says.
 
-    At weight 1, the best passages of the units have the same values as before, in the order of the ranks.
+    At weight 1, the best passages of the units have the same values as before, in the order of the ranks. Units without a
+    fact, such as a table, have no rank and keep their values.
     """
     best: dict[str, float] = {}
     texts: dict[str, tuple[str, int, str]] = {}
     for item in valued:
         unit = item.unit
-        best[unit.id] = max(best.get(unit.id, 0.0), item.value)
-        texts.setdefault(unit.id, (unit.title, unit.position, unit.id))  # ids depend on paths
-    walked = sorted(best, key=lambda id_: (-ranks.get(id_, 0.0), -best[id_], texts[id_]))
+        if unit.id in ranks:
+            best[unit.id] = max(best.get(unit.id, 0.0), item.value)
+            texts.setdefault(unit.id, (unit.title, unit.position, unit.id))  # ids depend on paths
+    walked = sorted(best, key=lambda id_: (-ranks[id_], -best[id_], texts[id_]))
     shifts = {id_: weight * (value - best[id_]) for id_, value in zip(walked, sorted(best.values(), reverse=True), strict=True)}
-    return sorted((replace(item, value=item.value + shifts[item.unit.id]) for item in valued), key=order_of)
+    return sorted((replace(item, value=item.value + shifts.get(item.unit.id, 0.0)) for item in valued), key=order_of)
 
 
 def with_several_sources(valued: Sequence[Valued]) -> list[Valued]:

@@ -30,9 +30,8 @@ def test_the_value_of_a_unit_decides_between_equals():
     assert ranked(walk(facts, {"Ada": 1.0}, {"u1": 3.0, "u2": 1.0})) == ["u1", "u2"]
 
 
-def test_a_unit_without_facts_is_reached_by_its_value():
-    ranks = walk([fact("u1", "Ada", "Orchid")], {"Ada": 1.0}, {"u1": 1.0, "plain": 2.0})
-    assert ranks["u1"] == 1.0 > ranks["plain"] > 0
+def test_a_unit_without_facts_has_no_rank():
+    assert walk([fact("u1", "Ada", "Orchid")], {"Ada": 1.0}, {"u1": 1.0, "plain": 2.0}).keys() == {"u1"}
 
 
 def test_two_facts_about_a_pair_bind_it_closer_than_one():
@@ -47,8 +46,8 @@ def test_without_a_place_to_begin_nothing_is_reached(facts, seeds, units):
     assert walk(facts, seeds, units) == {}
 
 
-def test_seeds_without_facts_leave_the_units_in_the_order_of_their_values():
-    assert ranked(walk([], {"Ada": 1.0}, {"u1": 1.0, "u2": 3.0, "u3": 2.0})) == ["u2", "u3", "u1"]
+def test_without_facts_no_unit_has_a_rank():
+    assert walk([], {"Ada": 1.0}, {"u1": 1.0, "u2": 3.0, "u3": 2.0}) == {}
 
 
 def test_a_fact_about_one_concept_alone_is_walked():

@@ -127,19 +127,26 @@ def test_without_passages_nothing_is_valued():
 
 def test_a_walk_exchanges_the_values_of_units():
     passages = [valued("a1", 5.0, of="a"), valued("b1", 3.0, of="b"), valued("a2", 2.5, of="a"), valued("c1", 1.0, of="c")]
-    walked = by_walk(passages, {"c": 1.0, "a": 0.5}, 1.0)
+    walked = by_walk(passages, {"c": 1.0, "a": 0.5, "b": 0.0}, 1.0)
     assert [(item.passage.id, item.value) for item in walked] == [("c1", 5.0), ("a1", 3.0), ("b1", 1.0), ("a2", 0.5)]
 
 
 def test_a_walk_of_less_weight_exchanges_a_part_of_the_values():
     passages = [valued("a1", 5.0, of="a"), valued("b1", 3.0, of="b"), valued("a2", 2.5, of="a")]
-    halved = [(item.passage.id, item.value) for item in by_walk(passages, {"b": 1.0}, 0.25)]
+    halved = [(item.passage.id, item.value) for item in by_walk(passages, {"a": 0.0, "b": 1.0}, 0.25)]
     assert halved == [("a1", 4.5), ("b1", 3.5), ("a2", 2.0)]
-    assert by_walk(passages, {"b": 1.0}, 0.0) == passages
+    assert by_walk(passages, {"a": 0.0, "b": 1.0}, 0.0) == passages
+
+
+def test_a_unit_without_facts_keeps_its_value():
+    passages = [valued("table", 6.0, of="t"), valued("a1", 5.0, of="a"), valued("b1", 3.0, of="b")]
+    walked = by_walk(passages, {"a": 0.2, "b": 1.0}, 1.0)
+    assert [(item.passage.id, item.value) for item in walked] == [("table", 6.0), ("b1", 5.0), ("a1", 3.0)]
 
 
 @given(items=VALUED, ranks=st.dictionaries(st.sampled_from([f"u{n}" for n in range(8)]), st.floats(0, 1)))
 def test_a_walk_orders_units_and_leaves_passages_of_one_in_their_order(items, ranks):
+    ranks = dict.fromkeys((item.unit.id for item in items), 0.0) | ranks
     walked = by_walk(items, ranks, 1.0)
     best = {item.unit.id: item for item in reversed(walked)}
     firsts = {item.unit.id: max(one.value for one in items if one.unit.id == item.unit.id) for item in items}
@@ -163,7 +170,9 @@ def test_the_best_passage_of_each_of_the_best_sources_is_raised(items):
 
 
 def test_a_walk_may_leave_a_value_below_0_and_a_first_source_is_raised_there_too():
-    walked = by_walk([valued("a1", 5.0, of="a"), valued("b1", 1.0, of="b"), valued("a2", 0.5, of="a")], {"b": 1.0}, 1.0)
+    walked = by_walk(
+        [valued("a1", 5.0, of="a"), valued("b1", 1.0, of="b"), valued("a2", 0.5, of="a")], {"a": 0.0, "b": 1.0}, 1.0
+    )
     assert [(item.passage.id, item.value) for item in walked] == [("b1", 5.0), ("a1", 1.0), ("a2", -3.5)]
     assert [item.value for item in with_several_sources(walked[2:])] == pytest.approx([-3.15])
 
