@@ -1,10 +1,7 @@
-// what: reads the triples between pairs of entities
-// parameters: pairs (maps of subject_id and object_id)
+// what: reads the triples that begin at an entity (after an UNWIND of ids, the engine reads all relationships of the store)
+// parameters: subject_id
 // returns: one row a triple, in no order: its properties, its ends and source_id
-UNWIND $pairs AS p
-MATCH (s:Entity {id: p.subject_id})
-MATCH (o:Entity {id: p.object_id})
-MATCH (s)-[t:TRIPLE]->(o)
+MATCH (s:Entity {id: $subject_id})-[t:TRIPLE]->(o:Entity)
 RETURN
   t.source_id AS source_id, t.id AS id, t.predicate AS predicate, t.predicate_key AS predicate_key, t.confidence AS confidence,
   t.evidence_id AS evidence_id, t.call_ids AS call_ids, t.rank AS rank, t.opposes AS opposes,

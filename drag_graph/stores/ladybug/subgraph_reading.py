@@ -40,16 +40,22 @@ def read_parts(
     session: LadybugTransaction, namespace: str, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> list[Subgraph]:
     """Return the parts of subgraphs with this evidence and with the simple edges between these pairs of entities."""
-    ends = [{"subject_id": subject, "object_id": object_} for subject, object_ in dict.fromkeys(pairs)]
+    wanted = dict.fromkeys(pairs)
+    subjects = dict.fromkeys(subject for subject, _ in wanted)
     parts: dict[str, list[Row]] = {
-        part: [row for page in pages(ends, ROWS_AT_ONCE) for row in session.run(f"search_parts_{part}", pairs=page)]
+        part: [
+            row
+            for subject in subjects
+            for row in session.run(f"search_parts_{part}", subject_id=subject)
+            if (subject, row["object_id"]) in wanted
+        ]
         for part in ("edges", "triples")
     }
     behind = [row["evidence_id"] for row in parts["triples"]]
     parts["evidence"] = _by_ids(session, "search_parts_evidence", [*evidence_ids, *behind], namespace=namespace)
     made: dict[str, list[str]] = {}
     of_queries = [row["id"] for row in parts["evidence"] if not row["chunk_id"]]
-    for row in _by_ids(session, "search_parts_calls", of_queries):
+    for row in (row for id_ in of_queries for row in session.run("search_parts_calls", evidence_id=id_)):
         made.setdefault(row["id"], []).append(row["call_id"])
     for row in parts["evidence"]:
         row["call_ids"] = made.get(row["id"], ())
