@@ -211,7 +211,7 @@ def kill_often(nursery, tmp_path, tally, kills, *, files):
             ingests.undisturbed(sync=True)
     ingests.undisturbed(sync=True)
     assert check(ingests) == ingests.folder.words
-    tally.add(STORED, "indexes behind the store", behind)
+    tally.add("index behind the store after a kill", "ingest", behind)
     return counted
 
 
