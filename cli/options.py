@@ -79,7 +79,7 @@ Since = Annotated[
     str,
     typer.Option(
         "--since",
-        help="Search only what is from this date or later: YYYY-MM-DD, YYYY-MM or YYYY.",
+        help="Search only sources dated on or after this date: YYYY-MM-DD, YYYY-MM or YYYY.",
         show_default=False,
         rich_help_panel="Search",
     ),
@@ -87,14 +87,14 @@ Since = Annotated[
 Until = Annotated[
     str,
     typer.Option(
-        "--until", help="Search only what is from this date or earlier.", show_default=False, rich_help_panel="Search"
+        "--until", help="Search only sources dated on or before this date.", show_default=False, rich_help_panel="Search"
     ),
 ]
 Tags = Annotated[
     list[str] | None,
     typer.Option(
         "--tag",
-        help="Search only documents with this tag (`ingest --tag`). Repeatable; one is enough.",
+        help="Search only documents with at least one of these tags (`ingest --tag`). Repeatable.",
         rich_help_panel="Search",
     ),
 ]
