@@ -42,7 +42,9 @@ def ingest(
     triples: Annotated[
         Path | None, typer.Option("--triples", help="JSONL file of triples to use instead of extracting them.")
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", help="Tag all documents of this command. Repeatable; '' removes tags.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="Tag all documents of this command. Repeatable; '' removes tags.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be read, calls, tokens and price.")] = False,
     json: options.Json = False,
 ) -> None:
@@ -117,7 +119,9 @@ def _print_given(given: Mapping[str, Any] | None) -> None:
     for item in given["rejected"][:SHOWN_NOTES] if given else ():
         typer.echo(f"triples, line {item['line']}: {item['reason']}", err=True)
     if given and given["rejected_lines"] > SHOWN_NOTES:
-        typer.echo(f"{given['rejected_lines'] - SHOWN_NOTES} more unusable lines in the triples file; --json lists them.", err=True)
+        typer.echo(
+            f"{given['rejected_lines'] - SHOWN_NOTES} more unusable lines in the triples file; --json lists them.", err=True
+        )
     if given and given["unmatched_lines"]:
         typer.echo(f"Lines of triples about documents that are not among these files: {given['unmatched_lines']}.", err=True)
 

@@ -37,7 +37,10 @@ LONG_TEXT = 60
 def unread(notes: Iterable[Sequence[str]], what: str) -> None:
     """Print once how many documents or questions have passages that the rules did not read."""
     if count := sum(any(note.startswith(UNREAD) for note in of_one) for of_one in notes):
-        typer.echo(f"{UNREAD}. Passages of {count} {what} are in other languages. To read them with a model, use --extractor NAME.", err=True)
+        typer.echo(
+            f"{UNREAD}. Passages of {count} {what} are in other languages. To read them with a model, use --extractor NAME.",
+            err=True,
+        )
 
 
 def escape(text: str) -> str:
