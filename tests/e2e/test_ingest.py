@@ -253,7 +253,7 @@ def test_other_languages_have_no_triples_by_rules_and_one_line_says_so(cli, tmp_
         (tmp_path / name).write_text(text, encoding="utf-8")
     done = cli("ingest", *(tmp_path / name for name in texts), "--store", tmp_path / "graph.lbug")
     assert done.err.count("English") == 1
-    assert "passages of 2 documents" in done.err
+    assert "Passages of 2 documents" in done.err
     again = cli("ingest", tmp_path / "de.txt", "--store", tmp_path / "other.lbug", "--json")
     (document,) = again.json["documents"]
     assert (document["evidence"] > 0, document["triples"]) == (True, 0)
