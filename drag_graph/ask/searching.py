@@ -99,7 +99,8 @@ class Searcher:
         units = self._units(best_units(search.near.found, first), search, without)
         if not units:
             return Findings()
-        values = unit_values(units, scores_of(units, search.terms, search.near.found))
+        scores = scores_of(units, search.terms, search.near.found)
+        values = unit_values(units, scores)
         facts = self._facts(search, units, values)
         certain = sum(fact.confidence for fact, _ in facts[:SEEDS]) / max(len(facts[:SEEDS]), 1)
         walked = self._walk(units, values, facts)
@@ -107,8 +108,10 @@ class Searcher:
         others = sorted((id_ for id_ in walked if id_ not in known), key=lambda id_: (-walked[id_], id_))
         reached, allowed = self._units(others[:MORE_UNITS], search, without), {unit.source_id for unit in units}
         # The walk knows no restriction, so it only adds units of sources that words or vectors have found.
-        units += [unit for unit in reached if not self._only or unit.source_id in allowed]
-        valued = passage_values(units, scores_of(units, search.terms, search.near.found))
+        if reached := [unit for unit in reached if not self._only or unit.source_id in allowed]:
+            units += reached
+            scores = scores_of(units, search.terms, search.near.found)
+        valued = passage_values(units, scores)
         if walked:
             valued = by_walk(valued, walked, 1.0 if certain >= CERTAIN else RULES)
         return Findings(by_date(with_several_sources(valued), search.query.text), facts, walked)
