@@ -13,7 +13,7 @@ from drag_graph.ask.ask_result import NearestLine
 from drag_graph.ask.broad_questions import ENOUGH, broad_lines
 from drag_graph.ask.context_lines import Candidate, SpanPlace, candidate_lines
 from drag_graph.ask.line_weights import ListName, Weighed, by_weight, without_repetitions
-from drag_graph.ask.searching import Findings, Search, Searcher
+from drag_graph.ask.searching import Findings, Ranks, Search, Searcher
 from drag_graph.ask.unit_values import Valued
 from drag_graph.model import LineKind, Query, Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
@@ -178,7 +178,8 @@ class Finder:
         weights = {item.passage.id: item.value for item in relevant}
         pairs = _pairs(findings, weights) if self._settings.mode in {"graph", "combined"} else {}
         subgraphs = self._store.search.subgraphs([item.passage.id for item in wanted], list(pairs))
-        lines = self._weighed(search, findings, subgraphs, wanted, pairs)
+        ranks = findings.ranks(search.near)
+        lines = self._weighed(ranks, subgraphs, wanted, pairs)
         edges = {edge.id: edge for graph in subgraphs for edge in graph.usable_edges}
         distinct, repeated = without_repetitions(lines, edges)
         refs = {line.candidate.ref for line in lines}
@@ -186,9 +187,7 @@ class Finder:
         dropped += [(item.text, "duplicate") for item in repeated]
         if self._settings.mode != "graph":
             dropped += [(item.passage.text, "less relevant") for item in relevant if item.passage.id not in refs]
-        return replace(
-            FoundLines.of_weighed("search", subgraphs, distinct, dropped), sources=_sources(relevant, findings, search)
-        )
+        return replace(FoundLines.of_weighed("search", subgraphs, distinct, dropped), sources=_sources(relevant, ranks))
 
     def _relevant(
         self, search: Search, findings: Findings, similar: Collection[str]
@@ -233,15 +232,13 @@ class Finder:
 
     def _weighed(
         self,
-        search: Search,
-        findings: Findings,
+        ranks: Ranks,
         subgraphs: Sequence[Subgraph],
         wanted: Sequence[Valued],
         pairs: Mapping[tuple[str, str], float],
     ) -> list[Weighed]:
         """Return the lines that the mode allows, with their weights."""
         valued = {item.passage.id: item for item in wanted}
-        ranks = findings.ranks(search.near)
         edges = {edge.id: edge for graph in subgraphs for edge in graph.usable_edges}
         lines = list[Weighed]()
         for candidate in candidate_lines(subgraphs, self._settings.mode, self._settings.line_format):
@@ -266,8 +263,8 @@ def _pairs(findings: Findings, weights: Mapping[str, float]) -> dict[tuple[str, 
     return pairs
 
 
-def _sources(passages: Sequence[Valued], findings: Findings, search: Search) -> tuple[SourceHit, ...]:
-    ranks, hits = findings.ranks(search.near), dict[str, SourceHit]()
+def _sources(passages: Sequence[Valued], ranks: Ranks) -> tuple[SourceHit, ...]:
+    hits = dict[str, SourceHit]()
     for item in passages:
         unit = item.unit
         facts = (unit.source_id, unit.title, unit.date, unit.is_document, round(item.value, 6), ranks[item.passage.id])

@@ -35,6 +35,9 @@ RULES = 0.5
 DECIMALS = 5
 """Further digits of a score depend on which texts were compared together."""
 
+Ranks = Mapping[str, tuple[tuple[ListName, int], ...]]
+"""The rank of each passage, by its id, in each list that found it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -55,7 +58,7 @@ class Findings:
     """Facts of the best units with their scores, best first."""
     walked: Mapping[str, float] = field(default_factory=dict)
 
-    def ranks(self, near: Candidates) -> dict[str, tuple[tuple[ListName, int], ...]]:
+    def ranks(self, near: Candidates) -> Ranks:
         """Return the rank of each passage in each list that found it, by its id."""
         units = sorted(self.walked, key=lambda id_: (-self.walked[id_], id_))
         queries = {hit.id: rank for rank, hit in enumerate(near.queries[: retrieve.NEIGHBOURS], start=1)}
