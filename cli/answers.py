@@ -81,7 +81,8 @@ def ask(
             with progress.progress(quiet=json, priced=False, what="questions") as meter:
                 given = report_of(lambda: graph.ask_all(file, on_progress=meter.run, **asking))
         else:
-            given = graph.ask(text, option or [], query_id=query_id, **asking)
+            with progress.streamed(quiet=json or output is not None) as on_token:
+                given = graph.ask(text, option or [], query_id=query_id, on_token=on_token, **asking)
         if output is not None:
             typer.echo(given.file_text())
     if output not in {None, STANDARD}:

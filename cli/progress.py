@@ -11,6 +11,7 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     from drag_graph.jobs.runner import RunProgress
+    from drag_graph.ports.model_roles import OnToken
 
 EVERY = 60.0
 """Seconds between two lines without a terminal."""
@@ -70,6 +71,29 @@ class Lines:
         cost = f" ${state.cost_usd:.4f}," if self._priced else ""
         reason = f"; waiting for {state.waiting_for}" if state.waiting_for else ""
         typer.echo(f"{state.done}{total} {state.what},{cost} {minutes:.0f} min{reason}", err=True)
+
+
+@contextmanager
+def streamed(*, quiet: bool) -> "Iterator[OnToken | None]":
+    """Show an answer on a terminal while the student writes it; it vanishes when the final answer is printed."""
+    stdout = Console()
+    if quiet or not stdout.is_terminal:
+        yield None
+        return
+    from rich.live import Live
+    from rich.text import Text
+
+    from drag_graph.report.terminal_text import printable
+
+    with Live(console=stdout, transient=True, refresh_per_second=8) as live:
+        text = ""
+
+        def show(part: str) -> None:
+            nonlocal text
+            text += part
+            live.update(Text(printable(text), "dim"))
+
+        yield show
 
 
 @contextmanager

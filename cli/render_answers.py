@@ -28,19 +28,8 @@ def answer(given: "GivenAnswer", repeated_flags: str, *, as_json: bool, explain:
     out, result = console(), given.result
     out.print(f"[bold]{escape(str(given))}[/bold]")
     out.print(f"confidence {given.confidence:.2f}, mode {result.answer.mode}, student {escape(result.answer.student)}")
-    documents = result.documents
-    for line in given.lines:
-        place = place_of(documents[line.n]) if line.n in documents else ""
-        if line.opening.startswith(documents.get(line.n, {}).get("name", "\n")):  # the text begins with the name
-            place = place.partition(", page ")[2] and f"page {documents[line.n]['page']}"
-        marks = ((f" ({printable(mark)})", "dim") for mark in (place, line.site) if mark)
-        hanging(f"  {line.n}.", Text.assemble(printable(line.text), *marks))
-    if nearest := result.nearest:
-        below = f"{nearest.score:.2f}, below the threshold of {nearest.threshold:.2f} (--relevance)"
-        out.print(f"  Nearest line, score {below}: {escape(nearest.text)}", soft_wrap=True)
-    _print_site(result)
-    for item in result.disguise.generalised() if result.disguise and result.is_reidentified else ():
-        out.print(f"  {escape(item['replacement'])}: {escape(item['original'])} ({item['type']})", soft_wrap=True)
+    _lines(given)
+    _notes(result)
     if explain:
         _explanation(result)
     if given.reason:
@@ -49,6 +38,29 @@ def answer(given: "GivenAnswer", repeated_flags: str, *, as_json: bool, explain:
         out.print(f"Trace it back: [bold]drag-graph audit {result.stored_id[:SHORT]}{escape(repeated_flags)}[/bold]")
     elif result.not_kept:
         out.print(f"[yellow]Not kept: {escape(result.not_kept)}.[/yellow]")
+
+
+def _lines(given: "GivenAnswer") -> None:
+    documents = given.result.documents
+    for line in given.lines:
+        place = place_of(documents[line.n]) if line.n in documents else ""
+        if line.opening.startswith(documents.get(line.n, {}).get("name", "\n")):  # the text begins with the name
+            place = place.partition(", page ")[2] and f"page {documents[line.n]['page']}"
+        marks = ((f" ({printable(mark)})", "dim") for mark in (place, line.site) if mark)
+        hanging(f"  {line.n}.", Text.assemble(printable(line.text), *marks))
+
+
+def _notes(result: "AskResult") -> None:
+    """Print the nearest line if nothing is relevant, what the cloud said, what was generalised, and notes on the reply."""
+    out = console()
+    if nearest := result.nearest:
+        below = f"{nearest.score:.2f}, below the threshold of {nearest.threshold:.2f} (--relevance)"
+        out.print(f"  Nearest line, score {below}: {escape(nearest.text)}", soft_wrap=True)
+    _print_site(result)
+    for item in result.disguise.generalised() if result.disguise and result.is_reidentified else ():
+        out.print(f"  {escape(item['replacement'])}: {escape(item['original'])} ({item['type']})", soft_wrap=True)
+    for note in result.notes:
+        out.print(f"[yellow]{escape(note)}[/yellow]", soft_wrap=True)
 
 
 def _print_failures(reasons: "Sequence[str]") -> None:

@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
 from drag_graph.model import Domain, Merge, Mode, Scoring, Strategy
+from drag_graph.ports.model_roles import ANSWER_TOKENS
 from drag_graph.ports.setting_types import (
     BY_RULES,
     PREFIX,
@@ -152,6 +153,12 @@ class Settings(BaseSettings):
     )
     line_order: Literal["best-first", "best-last"] = Field("best-first", description="Order of the context lines.")
     brief: bool = Field(default=False, description="Request a short answer to a question without options.")
+    max_answer_tokens: PositiveInt = Field(
+        ANSWER_TOKENS, description="Maximum number of tokens in the answer to a question without options."
+    )
+    system_prompt: Place = Field("", description="File with the instruction for questions without options.")
+    checker: Place = Field("", description="Local model that checks each sentence of an answer: gguf:FILE, or a served model.")
+    checker_base_url: BaseUrl = Field("", description="Address of the checker's OpenAI-compatible server on this machine.")
     token_budget: PositiveInt = Field(1024, description="Maximum number of tokens in the context lines.")
     relevance: Fraction | None = Field(
         None,

@@ -59,6 +59,16 @@ class GivenAnswer:
         return ContextLines(self.result.answer.lines)
 
     @property
+    def sentences(self) -> list[dict[str, Any]]:
+        """The sentences of an open answer: `text`, numbers of `lines`, and whether they are `supported` (None: not checked)."""
+        return list(self.result.facts.get("sentences", ()))
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the answer says that the sources do not answer the question."""
+        return self.result.abstained
+
+    @property
     def reason(self) -> str:
         """Why there is no answer, or one without context lines; empty otherwise."""
         return self.result.reason
@@ -91,6 +101,7 @@ class GivenAnswer:
         facts = f"confidence {self.confidence:.2f}, mode {answer.mode}, student {answer.student}"
         reason = f"<p>{escape(self.reason[:1].upper() + self.reason[1:])}.</p>" if self.reason else ""
         heads = "".join(f"<th style='text-align:left'>{name}</th>" for name in ("", "kind", "context line"))
+        reason += "".join(f"<p>{escape(note)}</p>" for note in self.result.notes)
         table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
         return f"<p>{escape(answer.question)}</p><p><b>{escape(str(self))}</b> ({escape(facts)})</p>{reason}{table}"
 

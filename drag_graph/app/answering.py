@@ -31,6 +31,7 @@ from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.manage.source_listing import newest_sources
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
+from drag_graph.ports.model_roles import OnToken
 from drag_graph.report.audit_document import answer_document, audit_document
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Answering(ResourceUser):
         since: str = "",
         until: str = "",
         tags: Sequence[str] = (),
+        on_token: OnToken | None = None,
         **settings: Any,
     ) -> GivenAnswer:
         """Answer a question from what is stored, and keep the answer for the audit.
@@ -60,7 +62,8 @@ class Answering(ResourceUser):
         `query_id` asks a stored query instead: its id, the beginning of its id, or the input's own id. `keep=False` only needs
         read access to the store. With `distill_missing` the teacher is asked first if nothing relevant is stored. A site asks
         its cloud if the local answer is not sure, unless `local`. `sources`, `since`, `until` and `tags` restrict the search as
-        they do for `search`. `settings` override those of the object.
+        they do for `search`. `on_token` receives each further part of the answer to an open question while the student writes
+        it; the returned text can differ from it, because wrong citations are removed. `settings` override those of the object.
 
         If another process is writing to an embedded store, the answer comes from its last committed state and is not kept.
 
@@ -74,11 +77,11 @@ class Answering(ResourceUser):
                 other = "distill_missing" if distill_missing else "options" if options else "Restrictions of the search"
                 raise ConfigurationError(f"{other} and a query id exclude each other.", hint="Pass the question instead.")
             names = asked_as(resources.settings, query_id)
-            return self._retried(resources, keep, lambda asking: asking.asker.ask_stored(query_id, names), local=True)
+            return self._retried(resources, keep, lambda asking: asking.asker.ask_stored(query_id, names, on_token), local=True)
         query = one_question(question or "", options, resources.settings)
         asks = InputLine(1, query)
         return self._retried(
-            *(resources, keep, lambda asking: asking.ask(asks, f"-q {question}")),
+            *(resources, keep, lambda asking: asking.ask(asks, f"-q {question}", on_token)),
             local=local,
             distill_missing=distill_missing,
             only=only,
@@ -192,12 +195,20 @@ class _Asking:
         self._distill_missing = distill_missing
         self.not_distilled: tuple[str, ...] = ()
 
-    def ask(self, line: InputLine, source: str) -> AskResult:
-        """Answer one question; `source` is the name of the run that distills what is missing."""
+    def ask(self, line: InputLine, source: str, on_token: OnToken | None = None) -> AskResult:
+        """Answer one question; `source` is the name of the run that distills what is missing.
+
+        At a site, `on_token` receives the whole answer, because several are compared first.
+        """
         assert line.query is not None
         self._distill([line], source, lambda _line: "")
+        if not self._at_site:
+            return self.asker.ask(line.query, on_token)
         with self._asker() as asker:
-            return asker.ask(line.query)
+            result = asker.ask(line.query)
+        if on_token is not None:
+            on_token(result.answer.text)
+        return result
 
     def ask_all(self, lines: list[InputLine], source: str, on_answer: Callable[[float], None]) -> AnswersReport:
         """Answer all lines."""

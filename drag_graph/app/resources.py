@@ -15,7 +15,7 @@ from drag_graph.compose.session import Session
 from drag_graph.compose.store_opening import is_written_elsewhere, open_store
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.models.locality import unchecked
-from drag_graph.models.model_choice import make_embedder, make_reranker, make_student
+from drag_graph.models.model_choice import make_checker, make_embedder, make_reranker, make_student
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder, Reranker, Student
 from drag_graph.ports.setting_types import Role
@@ -176,11 +176,11 @@ class Resources:
         with self.in_use():
             gate = self.gate(settings)  # first: without its detectors nothing is made and nothing is asked
             embedder = self.embedder(settings)
-            student, reranker = partial(self.student, settings), partial(self.reranker, settings)
+            models = {name: partial(getattr(self, name), settings) for name in ("student", "reranker", "checker")}
             claimed = self._shared.claimed
             with (
                 self._shared.stores.lend(settings, read_only=read_only, create=create, lock_timeout=lock_timeout) as store,
-                Session(settings, store, embedder, gate, student=student, reranker=reranker, claimed=claimed) as session,
+                Session(settings, store, embedder, gate, claimed=claimed, **models) as session,
             ):
                 yield session
 
@@ -213,3 +213,8 @@ class Resources:
         gate = self.gate(settings)
         key = ("reranker", id(gate), settings.model_for("reranker"))
         return self._shared.once(key, lambda: make_reranker(settings, gate.outgoing if gate else unchecked))
+
+    def checker(self, settings: Settings) -> Student | None:
+        """Return the model that checks answers; None if none is set."""
+        key = ("checker", settings.model_for("checker"), settings.quantisation)
+        return self._shared.once(key, lambda: make_checker(settings))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from drag_graph.ask.answer_checks import ABSTAINS, REFUSES, notes_on
 from drag_graph.ask.answers import NOTHING_RELEVANT
 from drag_graph.ask.audit_snapshot import places_of
 from drag_graph.ask.line_weights import Weighed
@@ -87,6 +88,8 @@ class AskResult:
         if not self.answer.lines and self.answer.mode != "none":
             why = "; ".join(dict.fromkeys(reason for _, reason in self.dropped))
             return f"no line was shown to the student ({why or 'none was found'})"
+        if self.abstained or self.facts.get("refused"):
+            return ABSTAINS if self.abstained else REFUSES
         if self.answer.options and self.answer.label is None:
             return "the student's reply does not name an option"
         return "" if self.answer.text.strip() else "the student's reply is empty"
@@ -102,6 +105,22 @@ class AskResult:
         """At a site of a cloud: whether the local answer was sure, and what the cloud replied (docs/edges.md)."""
         site: Mapping[str, Any] = self.answer.snapshot.get("site", {})
         return site
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Of an open answer: its sentences with their support, and whether it was cut off (`AnswerChecker.checked`)."""
+        facts: Mapping[str, Any] = self.answer.snapshot.get("reply", {})
+        return facts
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the answer says that the lines do not answer the question."""
+        return bool(self.facts.get("abstained"))
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the answer should know: unsupported sentences, a cut, a quotation, removed citations."""
+        return notes_on(self.facts)
 
     @property
     def documents(self) -> dict[int, dict[str, Any]]:
@@ -122,6 +141,9 @@ class AskResult:
             "answer": answer.text,
             **answer.model_dump(include={"label", "confidence", "mode", "student"}),
             "lines": self._lines(explain=explain),
+            "abstained": False,
+            "truncated": False,
+            **self.facts,
             "prompt_tokens": answer.prompt_tokens,
             "latency_ms": answer.latency_ms,
             **({"reason": self.reason} if self.reason else {}),

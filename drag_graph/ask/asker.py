@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from drag_graph import log
+from drag_graph.ask.answer_checks import AnswerChecker
 from drag_graph.ask.answers import is_correct, make_answer, no_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.audit_snapshot import NO_FILTER, snapshot
@@ -25,7 +27,7 @@ from drag_graph.manage.short_ids import stored_subgraph
 from drag_graph.model import LABELS, Line, Query, Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.model_roles import Embedder, Prompt, Reranker, Student, StudentReply
+from drag_graph.ports.model_roles import Embedder, OnToken, Prompt, Reranker, Student, StudentReply
 from drag_graph.ports.question_gate import WITHHELD, Disguise, Gate
 from drag_graph.settings import Settings
 
@@ -48,7 +50,8 @@ class Asker:
     """Answers questions from one store with one student. Each thread needs one of its own.
 
     Answers are stored unless there is a reason why they are `unkept`. Questions pass the privacy `gate`, if there is one; a
-    student `on_this_machine` is then asked the original. A `reranker` reorders what a search finds, which `only` restricts.
+    student `on_this_machine` is then asked the original. A `reranker` reorders what a search finds, which `only` restricts. A
+    `checker` judges the sentences of open answers. `instruction` replaces ours for open questions.
     """
 
     def __init__(
@@ -64,6 +67,8 @@ class Asker:
         reranker: Reranker | None = None,
         reranks_here: bool = True,
         only: Restriction = EVERYTHING,
+        checker: Student | None = None,
+        instruction: str = "",
     ) -> None:
         self._settings = settings
         self._store = store
@@ -74,19 +79,25 @@ class Asker:
         self._reranks_here = reranks_here
         self._gate = gate
         self._on_this_machine = on_this_machine
+        self._checker = AnswerChecker(embedder, checker)
+        self._instruction = instruction
 
-    def ask_stored(self, prefix: str, asked_as: Collection[str] = ()) -> AskResult:
+    def ask_stored(self, prefix: str, asked_as: Collection[str] = (), on_token: OnToken | None = None) -> AskResult:
         """Ask a stored query. Takes the arguments of `full_id` and raises its errors."""
         subgraph = stored_subgraph(self._store, prefix, asked_as)
         question = self._admitted(subgraph.query)
         if question.asked.id == subgraph.source_id:  # it came through the gate when it was distilled
             question = _Question(question.asked)
-        return self._keep([self._answer(question, self._finder.of_own(question.asked, [subgraph], "by id"))])[0]
+        found = self._finder.of_own(question.asked, [subgraph], "by id")
+        return self._keep([self._answer(question, found, on_token)])[0]
 
-    def ask(self, query: Query) -> AskResult:
-        """Ask a question. Raises ReplyError if the student fails on it, Withheld if the privacy gate stops it."""
+    def ask(self, query: Query, on_token: OnToken | None = None) -> AskResult:
+        """Ask a question. Raises ReplyError if the student fails on it, Withheld if the privacy gate stops it.
+
+        `on_token` receives each further part of the answer to an open question while the student writes it.
+        """
         question = self._admitted(query)
-        return self._keep([self._answer(question, self._finder.find(question.asked))])[0]
+        return self._keep([self._answer(question, self._finder.find(question.asked), on_token)])[0]
 
     def search(self, query: Query, limit: int) -> tuple[FoundLines, Selection]:
         """Return what is stored for a question, relevant or not, and the lines of the best `limit` sources within the budget.
@@ -230,7 +241,7 @@ class Asker:
         empty = no_answer(question.asked, student=self._student.name, created_at=_now()).model_copy(update={"text": ""})
         return AskResult(empty, input_id=_own_id(question), problem=problem)
 
-    def _answer(self, question: _Question, found: FoundLines) -> AskResult:
+    def _answer(self, question: _Question, found: FoundLines, on_token: OnToken | None = None) -> AskResult:
         began = time.monotonic()
         query = question.asked
         disguise = self._gate.disguise(query, question.given) if self._gate is not None else None
@@ -239,7 +250,8 @@ class Asker:
         found, private = self._visible(query, found)
         chosen = self._select(found.candidates, fill if found.how == "search" else select_lines)
         assembly = self._assembled(query, known, found, chosen.lines)
-        student_reply = self._student.answer(assembly.prompt)
+        # The student writes the original names: they are hidden before anything is passed on.
+        student_reply = self._student.answer(assembly.prompt, None if known else on_token)
         privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
         empty = no_answer(query, student=self._student.name, created_at=_now())
         empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
@@ -254,7 +266,13 @@ class Asker:
         if found.how == "nothing" and not student_reply.text:
             return result
         prompt, reply = _disguised(known, query, chosen.lines, assembly.prompt, student_reply)
+        facts = dict[str, Any]()
+        if not query.options:
+            reply, facts = self._checker.checked(reply, prompt.lines)
+        if known and on_token:
+            on_token(reply.text)
         sources = _sources_of(found, prompt.lines)
+        audit = snapshot(query.text, prompt.lines, sources, line_order=self._settings.line_order, privacy=privacy)
         answer = make_answer(
             query,
             reply,
@@ -263,7 +281,7 @@ class Asker:
             mode=mode,
             latency_ms=round((time.monotonic() - began) * 1000),
             created_at=_now(),
-            snapshot=snapshot(query.text, prompt.lines, sources, line_order=self._settings.line_order, privacy=privacy),
+            snapshot=audit | ({"reply": facts} if facts else {}),
             subgraphs=sources,
         )
         if self._gate is not None:  # a gold answer in prose may hold private details: it is compared, but not stored
@@ -300,8 +318,10 @@ class Asker:
             known.restored_lines(lines) if known else lines,
             count_tokens=self._student.count_tokens,
             context_window=self._student.context_window,
+            answer_tokens=self._settings.max_answer_tokens,
             layout=replace(
-                self._student.layout,
+                self._student.layout(is_open=not query.options),
+                instruction=self._instruction,
                 best_last=self._settings.line_order == "best-last",
                 brief=self._settings.brief,
                 quoted=any(line.source_id in documents for line in lines),

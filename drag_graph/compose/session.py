@@ -23,7 +23,7 @@ from drag_graph.compose.store_opening import open_store
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
 from drag_graph.distill.cost_estimate import EstimateBasis
 from drag_graph.distill.query_distillation import Distillation
-from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
+from drag_graph.errors import ConfigurationError, InputError, StoreError, StoreUnavailable
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.jobs.batch_rounds import Rounds
 from drag_graph.jobs.distill_job import Distiller, Distills
@@ -54,7 +54,8 @@ BETTER_EMBEDDER = (
 class Session:
     """An open store with its models, and the work on them. A context manager that leaves the store open.
 
-    `student` and `reranker` return the models. `claimed` has the stores in which the embedder is known to be recorded.
+    `student`, `reranker` and `checker` return the models. `claimed` has the stores in which the embedder is known to be
+    recorded.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Session:
         *,
         student: Callable[[], Student],
         reranker: Callable[[], Reranker | None],
+        checker: Callable[[], Student | None],
         claimed: "WeakSet[GraphStore]",
     ) -> None:
         self.settings = settings
@@ -74,6 +76,7 @@ class Session:
         self.gate = gate
         self.student = student
         self.reranker = reranker
+        self.checker = checker
         self._claimed = claimed
         self._opened = ExitStack()
 
@@ -222,6 +225,8 @@ class Session:
             reranker=self.reranker(),
             reranks_here=reranker_is_here(settings),
             only=only,
+            checker=self.checker(),
+            instruction=_instruction(settings),
         )
 
     def claim_embedder(self) -> None:
@@ -242,6 +247,20 @@ class Session:
         is_other = recorded != (self.embedder.name, self.embedder.dimension)
         if recorded is not None and (is_other or (writes and self.store not in self._claimed)):
             self.claim_embedder()
+
+
+def _instruction(settings: Settings) -> str:
+    """Return the instruction in the file `system_prompt`, or ''. Raises InputError if the file has none."""
+    if not settings.system_prompt:
+        return ""
+    path = Path(settings.system_prompt).expanduser()
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Cannot read the system prompt {path}: {error}.", hint="Pass a text file in UTF-8.") from error
+    if not text:
+        raise InputError(f"The system prompt {path} is empty.", hint="Write the instruction into it, or leave it out.")
+    return text
 
 
 def _now() -> str:

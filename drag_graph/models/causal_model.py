@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from drag_graph.errors import ContextOverflow
-from drag_graph.ports.model_roles import Prompt
+from drag_graph.ports.model_roles import OnToken, Prompt
 
 Form = Literal["part", "text", "chat"]
 """The kind of a text: part of a longer one, complete, or written by a chat template (its marks are special tokens)."""
@@ -34,8 +34,11 @@ class CausalModel(Protocol):
     def log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
         """Return the natural log-probability of each token, for each continuation of `prompt`."""
 
-    def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
-        """Continue `prompt` greedily by up to `limit` tokens. Return the text and its tokens' log-probabilities."""
+    def write(self, prompt: Sequence[int], limit: int, on_token: OnToken | None = None) -> tuple[str, list[float]]:
+        """Continue `prompt` greedily by up to `limit` tokens. Return the text and its tokens' log-probabilities.
+
+        `on_token` is called with each further part of the text.
+        """
 
 
 def log_likelihoods(model: CausalModel, text: str, continuations: Sequence[str], form: Form) -> list[float]:

@@ -23,6 +23,7 @@ from drag_graph.models.model_names import litellm_name
 from drag_graph.models.model_server import Server
 from drag_graph.models.openai_server import HttpFailure, is_compatible, send
 from drag_graph.models.provider_errors import Failure, judge, unavailable
+from drag_graph.ports.model_roles import OnToken
 
 RETRIES = 5
 RETRIES_UNREACHABLE = 3
@@ -60,12 +61,15 @@ def complete(
     messages: Sequence[Mapping[str, str]],
     *,
     on_lost: Callable[[bool], None] = lambda _again: None,
+    on_token: OnToken | None = None,
     **parameters: Any,
 ) -> Completion:
     """Return the model's answer. Thread-safe.
 
-    `on_lost` is called after an attempt whose reply was lost but may have been charged, with whether another attempt follows.
-    `parameters` go to the model. LiteLLM drops those that its provider does not support.
+    `on_token` is called with each part of the answer of an OpenAI-compatible server, and again from the beginning if an attempt
+    is repeated; of other providers with the whole answer. `on_lost` is called after an attempt whose reply was lost but may
+    have been charged, with whether another attempt follows. `parameters` go to the model. LiteLLM drops those that its provider
+    does not support.
 
     Rate limits, timeouts, 5xx and broken connections are retried up to 5 times, after a random part of 1, 2, 4, 8, 16 s or
     slightly more than Retry-After. A server that cannot be reached at all is retried up to 3 times.
@@ -74,9 +78,12 @@ def complete(
     RequestRejected and Withheld.
     """
     call = {"messages": [dict(message) for message in messages], **parameters}
-    response, latency_ms = _answer("completion", call, server, on_lost)
+    response, latency_ms = _answer("completion", call, server, on_lost=on_lost, on_token=on_token)
     document = response if isinstance(response, dict) else response.model_dump(include={"choices", "usage"}, warnings=False)
-    return read_completion(document, server.model, messages, latency_ms=latency_ms)
+    completion = read_completion(document, server.model, messages, latency_ms=latency_ms)
+    if on_token is not None and not isinstance(response, dict):
+        on_token(completion.text)
+    return completion
 
 
 def embed(server: Server, texts: Sequence[str]) -> list[Any]:
@@ -105,11 +112,13 @@ def _answer(
     kind: Kind,
     call: Mapping[str, Any],
     server: Server,
+    *,
     on_lost: Callable[[bool], None] = lambda _again: None,
     done_already: Callable[[], Any | None] = lambda: None,
+    on_token: OnToken | None = None,
 ) -> tuple[Any, int]:
     """Return the response and the milliseconds of the successful attempt: the only retry loop."""
-    request = _request(kind, call, server)
+    request = _request(kind, call, server, on_token)
     check_privacy(server, call)
     attempt = 0
     while True:
@@ -131,13 +140,13 @@ def _answer(
             return done, 0
 
 
-def _request(kind: Kind, call: Mapping[str, Any], server: Server) -> Callable[[], Any]:
+def _request(kind: Kind, call: Mapping[str, Any], server: Server, on_token: OnToken | None = None) -> Callable[[], Any]:
     """Return what makes the request once. Raises UnknownModel, and ModelAccessDenied if the key is evidently missing."""
     model, base_url = server.model, server.base_url
     is_chat = kind in {"completion", "embedding", "rerank"}
     if is_chat and is_compatible(model, base_url):
         quieten_loggers()
-        return partial(send, kind, server, call)
+        return partial(send, kind, server, call, on_token)
     require_key(server)
     name = litellm_name(model, base_url)
     fixed: dict[str, Any] = {"max_retries": 0, "timeout": server.timeout}

@@ -15,7 +15,7 @@ import os
 import secrets
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,7 +26,8 @@ from drag_graph.files import sha256_of_file
 from drag_graph.models.causal_model import Form
 from drag_graph.models.model_catalogue import GGUF
 from drag_graph.models.model_server import Server
-from drag_graph.ports.model_roles import Prompt
+from drag_graph.models.openai_server import events_of
+from drag_graph.ports.model_roles import OnToken, Prompt
 
 CONTEXT_WINDOW = 8192
 """Upper limit in tokens: the context of the training can take more memory than the model."""
@@ -82,11 +83,26 @@ class LlamaServer:
         try:
             reply = self._client.request("GET" if document is None else "POST", path, json=document)
         except httpx.HTTPError as error:  # a timeout, or the server ended
-            message = f"The llama.cpp server with {self.path.name} does not answer: {type(error).__name__}."
-            raise ModelUnavailable(message, hint="Try again when the machine is less busy.") from error
+            raise self._silent(error) from error
         if reply.is_error:
             raise ModelUnavailable(f"The llama.cpp server with {self.path.name} answers HTTP {reply.status_code}.")
         return reply.json()
+
+    def stream(self, path: str, document: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield the parts of the server's reply as they come. Raises as `ask` does."""
+        import httpx
+
+        try:
+            with self._client.stream("POST", path, json={**document, "stream": True}) as reply:
+                if reply.is_error:
+                    raise ModelUnavailable(f"The llama.cpp server with {self.path.name} answers HTTP {reply.status_code}.")
+                yield from events_of(reply)
+        except httpx.HTTPError as error:
+            raise self._silent(error) from error
+
+    def _silent(self, error: Exception) -> ModelUnavailable:
+        message = f"The llama.cpp server with {self.path.name} does not answer: {type(error).__name__}."
+        return ModelUnavailable(message, hint="Try again when the machine is less busy.")
 
     def close(self) -> None:
         """Unload the model."""
@@ -153,10 +169,15 @@ class GgufModel:
         }
         return next(iter(self._server.ask("/completion", document).get("completion_probabilities", ())), None)
 
-    def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
+    def write(self, prompt: Sequence[int], limit: int, on_token: OnToken | None = None) -> tuple[str, list[float]]:
         document = {"prompt": list(prompt), "n_predict": limit, "n_probs": 1, "temperature": 0, "cache_prompt": True}
-        reply = self._server.ask("/completion", document)
-        return str(reply["content"]), [float(token["logprob"]) for token in reply.get("completion_probabilities", ())]
+        texts, log_probabilities = list[str](), list[float]()
+        for part in self._server.stream("/completion", document) if on_token else [self._server.ask("/completion", document)]:
+            texts.append(str(part["content"]))
+            log_probabilities += [float(token["logprob"]) for token in part.get("completion_probabilities", ())]
+            if on_token and texts[-1]:
+                on_token(texts[-1])
+        return "".join(texts), log_probabilities
 
     @property
     def _server(self) -> LlamaServer:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from drag_graph.errors import ConfigurationError
+from drag_graph.model import Scoring
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, PACKAGES, PREFIX, LocalEmbedder
 from drag_graph.models.locality import Check, is_local, refuse
@@ -33,6 +34,7 @@ _OWN_PREFIXES: dict[Role, tuple[str, ...]] = {
     "embedder": ("sentence-transformers/", PREFIX),
     "rewriter": (GGUF,),
     "reranker": (GGUF, "transformers:"),
+    "checker": (GGUF, "transformers:"),
 }
 _PLUGINS: dict[Role, Group] = {
     "student": "students",
@@ -97,14 +99,33 @@ def make_student(settings: Settings, embedder: Embedder, privacy: Check | None =
     if plugin := _plugin_of(spec):
         made: Student = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
         return made
+    return _language_model(spec, settings, settings.scoring, privacy)
+
+
+def make_checker(settings: Settings) -> Student | None:
+    """Return the model that checks sentences of answers: gguf:FILE, transformers:NAME, or a served model; or None.
+
+    Loads no model and makes no call. Raises MissingExtra, UnknownModel, and ConfigurationError if it is not on this machine.
+    """
+    spec = settings.model_for("checker")
+    if not spec.name:
+        return None
+    check_name(spec)
+    if not is_here(spec):
+        hint = "Use gguf:FILE, ollama/NAME, or a server on this machine with `checker_base_url=http://127.0.0.1:8080/v1`."
+        raise ConfigurationError(f"The checker {spec.name!r} is not on this machine, so it must not read answers.", hint=hint)
+    return _language_model(spec, settings, "letter", None)
+
+
+def _language_model(spec: ModelSpec, settings: Settings, scoring: Scoring, privacy: Check | None) -> Student:
     if spec.name.startswith(_OWN_PREFIXES["student"]):
         from drag_graph.models.students.causal_student import CausalStudent
 
-        return CausalStudent(causal_model(spec.name, settings), scoring=settings.scoring)
+        return CausalStudent(causal_model(spec.name, settings), scoring=scoring)
     from drag_graph.models.model_server import Server
     from drag_graph.models.students.served_student import ServedStudent
 
-    return ServedStudent(Server.of(spec, privacy), scoring=settings.scoring)
+    return ServedStudent(Server.of(spec, privacy), scoring=scoring)
 
 
 def make_reranker(settings: Settings, privacy: Check | None = None) -> Reranker | None:

@@ -3,7 +3,7 @@
 import atexit
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from drag_graph.models.locality import local_address
 from drag_graph.models.model_catalogue import is_provider
 from drag_graph.models.model_server import Server
+from drag_graph.ports.model_roles import OnToken
 from drag_graph.settings import process_environment
 
 PATHS = {"completion": "chat/completions", "embedding": "embeddings", "rerank": "rerank"}
@@ -40,8 +41,11 @@ def is_compatible(model: str, base_url: str) -> bool:
     return not _OTHER_PARAMETERS.match(model) and (not slash or prefix in _PREFIXES or not is_provider(prefix))
 
 
-def send(kind: str, server: Server, call: Mapping[str, Any]) -> dict[str, Any]:
-    """Make one request and return the JSON object of the reply. Raises HttpFailure and httpx.HTTPError."""
+def send(kind: str, server: Server, call: Mapping[str, Any], on_token: OnToken | None = None) -> dict[str, Any]:
+    """Make one request and return the JSON object of the reply. Raises HttpFailure and httpx.HTTPError.
+
+    With `on_token`, the server sends a completion in parts, each of which `on_token` receives.
+    """
     model, api_key = server.model, server.api_key
     prefix, _, name = model.partition("/")
     address = (server.base_url or local_address(model)).rstrip("/")
@@ -49,21 +53,61 @@ def send(kind: str, server: Server, call: Mapping[str, Any]) -> dict[str, Any]:
         address = f"{address}/v1"
     if not server.base_url:
         api_key = api_key or process_environment().get(f"{prefix.removesuffix('_chat').upper()}_API_KEY", "")
-    reply = _client().post(
-        f"{address}/{PATHS[kind]}",
-        json={"model": name if prefix in _PREFIXES else model, **call},
-        headers={"Authorization": f"Bearer {api_key or 'not-needed'}"},
-        timeout=server.timeout,
-    )
-    try:
-        document = reply.json()
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        document = None
+    request = {
+        "url": f"{address}/{PATHS[kind]}",
+        "json": {"model": name if prefix in _PREFIXES else model, **call, **({"stream": True} if on_token else {})},
+        "headers": {"Authorization": f"Bearer {api_key or 'not-needed'}"},
+        "timeout": server.timeout,
+    }
+    if on_token is not None:
+        return _in_parts(request, on_token)
+    reply = _client().post(**request)
+    document = _document_of(reply)
     if not reply.is_success:
         raise HttpFailure(reply.status_code, reply.headers, document)
     if not isinstance(document, dict) or not _is_reply(document):
         raise HttpFailure(None, None)
     return document
+
+
+def _document_of(reply: Any) -> Any:
+    """Return the JSON document of a reply, or None."""
+    try:
+        return reply.json()
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _in_parts(request: Mapping[str, Any], on_token: OnToken) -> dict[str, Any]:
+    """Return a completion that the server sends in parts."""
+    texts, logprobs, reason = list[str](), list[Any](), ""
+    with _client().stream("POST", **request) as reply:
+        if not reply.is_success:
+            reply.read()
+            raise HttpFailure(reply.status_code, reply.headers, _document_of(reply))
+        for part in events_of(reply):
+            for choice in part.get("choices", ())[:1]:
+                texts.append(str((choice.get("delta") or {}).get("content") or ""))
+                logprobs += (choice.get("logprobs") or {}).get("content") or []
+                reason = str(choice.get("finish_reason") or reason)
+                if texts[-1]:
+                    on_token(texts[-1])
+    message = {"content": "".join(texts)}
+    return {"choices": [{"message": message, "finish_reason": reason, "logprobs": {"content": logprobs} if logprobs else None}]}
+
+
+def events_of(reply: Any) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a stream of server-sent events. Raises HttpFailure for anything else."""
+    for line in reply.iter_lines():
+        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+        if data and data != "[DONE]":
+            try:
+                part = json.loads(data)
+            except ValueError:
+                part = None
+            if not isinstance(part, dict):
+                raise HttpFailure(None, None)
+            yield part
 
 
 def _is_reply(document: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.models.causal_model import Form
-from drag_graph.ports.model_roles import Prompt
+from drag_graph.ports.model_roles import OnToken, Prompt
 from drag_graph.settings import prepare_libraries
 
 Quantisation = Literal["auto", "none", "8bit", "4bit"]
@@ -117,13 +117,20 @@ class TransformersModel:
             output = model(**inputs)
         return output.logits[0, -keep:].cpu().double().log_softmax(dim=-1), output.past_key_values
 
-    def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
-        tokens, log_probabilities = self._with_memory(lambda: self._generate(prompt, limit))
+    def write(self, prompt: Sequence[int], limit: int, on_token: OnToken | None = None) -> tuple[str, list[float]]:
+        tokens, log_probabilities = self._with_memory(lambda: self._generate(prompt, limit, on_token))
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True)), log_probabilities
 
-    def _generate(self, ids: Sequence[int], limit: int) -> tuple[list[int], list[float]]:
+    def _generate(self, ids: Sequence[int], limit: int, on_token: OnToken | None) -> tuple[list[int], list[float]]:
         import torch
+        from transformers import TextStreamer
 
+        class Streamer(TextStreamer):  # type: ignore[misc]
+            def on_finalized_text(self, text: str, stream_end: bool = False) -> None:  # noqa: ARG002
+                if text and on_token:
+                    on_token(text)
+
+        streamer = Streamer(self._tokenizer, skip_prompt=True, skip_special_tokens=True) if on_token else None
         model = self._model()
         prompt = torch.tensor([list(ids)], device=model.device)
         with torch.inference_mode():
@@ -138,6 +145,7 @@ class TransformersModel:
                 pad_token_id=self._tokenizer.eos_token_id or 0,
                 return_dict_in_generate=True,
                 output_logits=True,
+                streamer=streamer,
             )
         tokens = output.sequences[0, len(ids) :].tolist()
         rows = [step[0].cpu().double().log_softmax(dim=-1) for step in output.logits]

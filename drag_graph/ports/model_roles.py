@@ -1,6 +1,6 @@
 """The roles of models: embedder, reranker, teacher and student, with their requests and replies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -123,6 +123,8 @@ class Teacher(Protocol):
         """Release files and connections."""
 
 
+ANSWER_TOKENS = 256
+"""Default of `max_answer_tokens`."""
 SYSTEM_HEADER = "[SYSTEM]\n"
 SECTION_GAP = "\n\n"
 
@@ -131,8 +133,8 @@ SECTION_GAP = "\n\n"
 class Layout:
     """How a prompt is laid out: our `sections` or `plain` facts, with or without the options, the best line first or last.
 
-    `brief` asks for a few words in answer to an open question. `quoted` puts the lines between marks (`fence`) and says so:
-    for lines of documents, which may give orders.
+    `brief` asks for a few words in answer to an open question, and `instruction` replaces our instruction for one. `quoted`
+    puts the lines between marks (`fence`) and says so: for lines of documents, which may give orders.
     """
 
     style: Literal["sections", "plain"] = "sections"
@@ -140,6 +142,7 @@ class Layout:
     best_last: bool = False
     brief: bool = False
     quoted: bool = False
+    instruction: str = ""
 
 
 def fence(text: str) -> str:
@@ -154,13 +157,17 @@ PLAIN = Layout(style="plain", lists_options=False)
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The prompt for a student: the whole `text`, and its parts for students that do not read prose."""
+    """The prompt for a student: the whole `text`, and its parts for students that do not read prose.
+
+    `answer_tokens` is the maximum number of tokens in the answer to an open question.
+    """
 
     question: str
     options: tuple[str, ...]
     lines: tuple[Line, ...]
     text: str
     tokens: int
+    answer_tokens: int = ANSWER_TOKENS
 
     def messages(self) -> tuple[dict[str, str], ...]:
         """Return the prompt for a chat model: its SYSTEM section as the system message, all others as the user's."""
@@ -172,12 +179,24 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class StudentReply:
-    """The reply of a student. `probabilities` has one entry per option, summing to 1, or is empty without options."""
+    """The reply of a student. `probabilities` has one entry per option, summing to 1, or is empty without options.
+
+    For an open question: `abstained` if the lines do not answer it, `quoted` if the text is a sentence of a line, `refused` if
+    the student declined even after the request was rephrased, `truncated` if the text was cut off.
+    """
 
     text: str
     label: str | None
     confidence: float
     probabilities: tuple[float, ...] = ()
+    abstained: bool = False
+    quoted: bool = False
+    refused: bool = False
+    truncated: bool = False
+
+
+OnToken = Callable[[str], None]
+"""Called with each further part of an answer while a student writes it."""
 
 
 class Student(Protocol):
@@ -187,9 +206,8 @@ class Student(Protocol):
     def name(self) -> str:
         """The `student` of its answers."""
 
-    @property
-    def layout(self) -> Layout:
-        """How its prompt is laid out."""
+    def layout(self, *, is_open: bool) -> Layout:
+        """Return how the prompt of a question with options is laid out, or of one without (`is_open`)."""
 
     @property
     def context_window(self) -> int:
@@ -198,5 +216,5 @@ class Student(Protocol):
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of `text` under the student's own tokenizer."""
 
-    def answer(self, prompt: Prompt) -> StudentReply:
+    def answer(self, prompt: Prompt, on_token: OnToken | None = None) -> StudentReply:
         """Answer one prompt. Raises ModelError when the model cannot be used, ReplyError when this reply is unusable."""

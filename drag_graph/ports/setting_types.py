@@ -55,7 +55,7 @@ def _store_place(value: str) -> str:
 
 Namespace = Annotated[str, AfterValidator(_without_controls)]
 StorePlace = Annotated[str, AfterValidator(_store_place)]
-Role = Literal["teacher", "student", "summariser", "rewriter", "embedder", "extractor", "reranker"]
+Role = Literal["teacher", "student", "summariser", "rewriter", "embedder", "extractor", "reranker", "checker"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from drag_graph.ask.answer_checks import notes_on
 from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks, place_of, site_notes
 from drag_graph.report.document_versions import file_in_words, path_of
 from drag_graph.report.web_page import text_table, web_page
@@ -14,10 +15,10 @@ def audit_page(audit: dict[str, Any]) -> str:
     label = f"{audit['label']}. " if audit["label"] else ""
     lines = "".join(_line(line) for line in audit["lines"]) or "<p>The student was shown no line.</p>"
     options = "".join(f"<li>{escape(option)}</li>" for option in audit["options"])
-    notes = "".join(f'<p class="quiet">{escape(note)}</p>' for note in site_notes(audit.get("site", {})))
+    notes = "".join(f'<p class="quiet">{escape(note)}</p>' for note in (*notes_on(audit), *site_notes(audit.get("site", {}))))
     body = f"""<h1>{escape(audit["question"])}</h1>
 {f'<ol type="A">{options}</ol>' if options else ""}
-<p class="answer">{escape(label + audit["answer"])}</p>
+<p class="answer">{escape(label)}{_marked(audit)}</p>
 {notes}
 {_facts(audit)}
 <h2>Context lines and their sources</h2>
@@ -28,6 +29,17 @@ def audit_page(audit: dict[str, Any]) -> str:
 <h2>What was sent to the teacher</h2>
 {_privacy(audit["privacy"])}"""
     return web_page(f"Audit: {audit['question']}", body)
+
+
+def _marked(audit: Mapping[str, Any]) -> str:
+    """Return the answer with its unsupported sentences underlined."""
+    text, marked = audit["answer"], ""
+    for one in audit.get("sentences", ()):
+        before, found, after = text.partition(one["text"])
+        if one["supported"] is False and found:
+            marked += f'{escape(before)}<u class="bad" title="Not supported by the lines">{escape(found)}</u>'
+            text = after
+    return marked + escape(text)
 
 
 def _facts(audit: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
+from drag_graph.ask.answer_checks import notes_on
 from drag_graph.graph.edge_text import one_line
 from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks, place_of, site_notes
 from drag_graph.report.audit_page import filter_in_words
@@ -48,6 +49,7 @@ def audit_notes(audit: Mapping[str, Any]) -> list[str]:
     calls = f"{len(audit['calls'])} teacher calls, cost ${audit['cost_usd']:.4f}"
     return [
         f"student {audit['student']}, mode {audit['mode']}, confidence {audit['confidence']:.2f}",
+        *(printable(note) for note in notes_on(audit)),
         *(printable(note) for note in site_notes(audit.get("site", {}))),
         *(printable(describe_document(item)) for item in audit["documents"]),
         printable(f"{calls}, privacy filter {filter_in_words(audit['privacy'])}"),

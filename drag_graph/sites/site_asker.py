@@ -67,13 +67,16 @@ class SiteAsker:
 
 def verdict_on(answers: Sequence[AskResult], embedder: Embedder, threshold: float) -> Verdict:
     """Judge the answers of `Asker.several`. An answer without context lines counts as lacking information."""
-    candidates = [
-        LocalAnswer("" if one.is_unaided or not one.is_answered else one.answer.text, one.answer.label, one.probabilities)
-        for one in answers
-    ]
+    candidates = [LocalAnswer(_text_of(one), one.answer.label, one.probabilities) for one in answers]
     if all(one.label or one.probabilities for one in candidates):  # the texts are not compared
         return judge(candidates, np.zeros((len(candidates), 1), np.float32), threshold)
     return judge(candidates, embedder.embed([one.text or "-" for one in candidates]), threshold)
+
+
+def _text_of(result: AskResult) -> str:
+    """Return an answer, or "" if it comes from no context line or says that the lines do not answer the question."""
+    lacks_lines = result.is_unaided or result.abstained or not result.is_answered
+    return "" if lacks_lines else result.answer.text
 
 
 def lines_of_sites(audit: dict[str, Any]) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ def make_prompt(
         Line(n=n, kind=kind, text=text, ref=f"ref-{n}", source_id="query-1") for n, (kind, text) in enumerate(lines, start=1)
     ]
     tokens = student.count_tokens
-    window, layout = student.context_window, student.layout
+    window, layout = student.context_window, student.layout(is_open=not options)
     return assemble(question, options, context_lines, count_tokens=tokens, context_window=window, layout=layout).prompt
 
 

@@ -10,10 +10,11 @@ from drag_graph.model import LABELS, Scoring
 from drag_graph.models.causal_model import CausalModel, Form, check_room, log_likelihoods
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.students.choice_parsing import parse_label
+from drag_graph.models.students.open_answers import answer_openly
 from drag_graph.models.students.option_scoring import TEXT_SCORINGS, option_scores, softmax
-from drag_graph.ports.model_roles import PLAIN, Layout, Prompt, StudentReply
+from drag_graph.ports.model_roles import PLAIN, Layout, OnToken, Prompt, StudentReply
 
-MAX_NEW_TOKENS = 64
+MAX_CHOICE_TOKENS = 64
 UNMEASURED = 0.5
 """Confidence of a choice that was read from a reply."""
 REMEMBERED_OPTIONS = 4_096
@@ -32,10 +33,9 @@ class CausalStudent:
     overconfident.
     """
 
-    def __init__(self, model: CausalModel, *, scoring: Scoring = "auto", max_new_tokens: int = MAX_NEW_TOKENS) -> None:
+    def __init__(self, model: CausalModel, *, scoring: Scoring = "auto") -> None:
         self._model = model
         self.scoring: Scoring = "option-text-mutual-info" if scoring == "auto" else scoring
-        self._max_new_tokens = max_new_tokens
         self._lock = threading.RLock()
         # An evaluation repeats a question in every mode.
         self._sums_unaided = lru_cache(maxsize=REMEMBERED_OPTIONS)(self._log_likelihoods_unaided)
@@ -44,9 +44,14 @@ class CausalStudent:
     def name(self) -> str:
         return self._model.name
 
-    @property
-    def layout(self) -> Layout:
-        """Plain and without a list of options if their text is scored (measured in docs/results.md)."""
+    def layout(self, *, is_open: bool) -> Layout:
+        """Plain and without a list of options if their text is scored (measured in docs/results.md).
+
+        For an open question, plain if the model has no chat template.
+        """
+        if is_open:
+            with self._lock:
+                return Layout() if self._model.follows_instructions else PLAIN
         return PLAIN if self.scoring in TEXT_SCORINGS else Layout()
 
     @property
@@ -58,11 +63,11 @@ class CausalStudent:
         with self._lock:
             return len(self._model.tokens(text, "part")) if text else 0
 
-    def answer(self, prompt: Prompt) -> StudentReply:
+    def answer(self, prompt: Prompt, on_token: OnToken | None = None) -> StudentReply:
         """Answer one prompt. Raises ContextOverflow, MalformedReply, and what the model raises."""
         with self._lock:
             if not prompt.options:
-                return self._write(prompt)
+                return answer_openly(prompt, lambda one: self._write(one, on_token))
             return self._named(prompt) if self.scoring == "reply" else self._likeliest(prompt)
 
     def _likeliest(self, prompt: Prompt) -> StudentReply:
@@ -87,15 +92,15 @@ class CausalStudent:
 
     def _named(self, prompt: Prompt) -> StudentReply:
         text, form = self._rendered(prompt)
-        reply, _ = self._model.write(self._with_room(text, form), self._max_new_tokens)
+        reply, _ = self._model.write(self._with_room(text, form), MAX_CHOICE_TOKENS)
         label = parse_label(reply, prompt.options)
         if label is None:
             return StudentReply(without_reasoning(reply).strip(), None, 0.0)
         return StudentReply(prompt.options[LABELS.index(label)], label, UNMEASURED)
 
-    def _write(self, prompt: Prompt) -> StudentReply:
+    def _write(self, prompt: Prompt, on_token: OnToken | None) -> StudentReply:
         text, form = self._rendered(prompt)
-        reply, log_probabilities = self._model.write(self._with_room(text, form), self._max_new_tokens)
+        reply, log_probabilities = self._model.write(self._with_room(text, form), prompt.answer_tokens, on_token)
         final = without_reasoning(reply).strip()
         thoughts = reply.rstrip().removesuffix(final).rstrip(" ")  # a word's token includes the space before it
         answer = final.split(_NEXT_SECTION)[0].strip()
@@ -106,7 +111,8 @@ class CausalStudent:
         first = len(self._model.tokens(thoughts, "part")) if thoughts else 0
         counted = log_probabilities[first:][: len(self._model.tokens(answer, "part"))]
         confidence = float(np.clip(np.exp(np.mean(counted)), 0.0, 1.0)) if counted else UNMEASURED
-        return StudentReply(answer, None, confidence)
+        is_truncated = len(log_probabilities) >= prompt.answer_tokens and reply.rstrip().endswith(answer)
+        return StudentReply(answer, None, confidence, truncated=is_truncated)
 
     def _rendered(self, prompt: Prompt) -> tuple[str, Form]:
         """Return the text for the model."""

@@ -14,7 +14,7 @@ from drag_graph.graph.edge_text import plain_words
 from drag_graph.graph.search_terms import search_terms
 from drag_graph.model import LABELS, Line
 from drag_graph.models.students.option_scoring import softmax
-from drag_graph.ports.model_roles import Embedder, Layout, Prompt, StudentReply
+from drag_graph.ports.model_roles import Embedder, Layout, OnToken, Prompt, StudentReply
 
 Scores = NDArray[np.float64]
 
@@ -57,8 +57,7 @@ class NearestStudent:
     def name(self) -> str:
         return "nearest"
 
-    @property
-    def layout(self) -> Layout:
+    def layout(self, *, is_open: bool) -> Layout:  # noqa: ARG002 - the same for both
         return Layout()
 
     @property
@@ -69,10 +68,13 @@ class NearestStudent:
     def count_tokens(self, text: str) -> int:
         return self._embedder.count_tokens(text)
 
-    def answer(self, prompt: Prompt) -> StudentReply:
+    def answer(self, prompt: Prompt, on_token: OnToken | None = None) -> StudentReply:
         lines = [text for line in prompt.lines for text in _texts(line)]
         if not prompt.options:
-            return self._open_answer(prompt.question, lines)
+            reply = self._open_answer(prompt.question, lines)
+            if on_token is not None:
+                on_token(reply.text)
+            return reply
         scores = self._scores(prompt.question, prompt.options, lines).round(DECIMALS)
         probabilities = softmax(scores, self._aided if lines else self._unaided)
         best = int(np.argmax(probabilities))

@@ -15,12 +15,14 @@ from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.students.choice_parsing import parse_label
+from drag_graph.models.students.open_answers import answer_openly
 from drag_graph.models.students.option_scoring import TEXT_SCORINGS
-from drag_graph.ports.model_roles import Layout, Prompt, StudentReply
+from drag_graph.ports.model_roles import Layout, OnToken, Prompt, StudentReply
 
 UNMEASURED = 0.5
 """Confidence of an answer without log-probabilities."""
-MAX_TOKENS = 1024
+MAX_CHOICE_TOKENS = 1024
+"""Tokens of a reply to a question with options, which may contain reasoning."""
 TOP_LOGPROBS = 20
 LETTER_ONLY = "Answer with the letter of one option only, and nothing else."
 
@@ -57,8 +59,7 @@ class ServedStudent:
     def name(self) -> str:
         return self._model
 
-    @property
-    def layout(self) -> Layout:
+    def layout(self, *, is_open: bool) -> Layout:  # noqa: ARG002 - the same for both
         return Layout()
 
     @cached_property
@@ -70,16 +71,21 @@ class ServedStudent:
         """Return the tokens of `text`: exact for OpenAI's models, an estimate for others."""
         return count_text(self._model, text)
 
-    def answer(self, prompt: Prompt) -> StudentReply:
+    def answer(self, prompt: Prompt, on_token: OnToken | None = None) -> StudentReply:
+        if not prompt.options:
+            return answer_openly(prompt, lambda one: self._write(one, on_token))
         messages = prompt.messages()
-        completion = self._complete(messages)
-        if prompt.options:
-            return self._choice(prompt, messages, completion)
+        return self._choice(prompt, messages, self._complete(messages, MAX_CHOICE_TOKENS))
+
+    def _write(self, prompt: Prompt, on_token: OnToken | None) -> StudentReply:
+        completion = self._complete(prompt.messages(), prompt.answer_tokens, on_token)
         text = without_reasoning(completion.text).strip()
         if text:
-            return StudentReply(text=text, label=None, confidence=_mean_probability(_tokens(completion.logprobs), text))
+            confidence = _mean_probability(_tokens(completion.logprobs), text)
+            return StudentReply(text, None, confidence, truncated=completion.finish_reason == "length")
         if completion.finish_reason == "length":
-            raise TruncatedReply(f"The student {self._model!r} was cut off before its answer.", raw=completion.text)
+            message = f"The student {self._model!r} was cut off before its answer."
+            raise TruncatedReply(message, hint="Raise `max_answer_tokens=TOKENS`.", raw=completion.text)
         raise MalformedReply(f"The student {self._model!r} returned an empty answer.", raw=completion.text)
 
     def _choice(self, prompt: Prompt, messages: Sequence[Mapping[str, str]], completion: Completion) -> StudentReply:
@@ -93,13 +99,13 @@ class ServedStudent:
         again = [*messages, {"role": "assistant", "content": text}, {"role": "user", "content": LETTER_ONLY}]
         if not text:  # some servers reject two turns of the user in a row
             again = [*messages[:-1], {"role": "user", "content": f"{messages[-1]['content']}\n\n{LETTER_ONLY}"}]
-        second = self._complete(again)
+        second = self._complete(again, MAX_CHOICE_TOKENS)
         text = text or without_reasoning(second.text).strip()
         return _read_choice(prompt.options, second) or StudentReply(text=text, label=None, confidence=0.0)
 
-    def _complete(self, messages: Sequence[Mapping[str, str]]) -> Completion:
+    def _complete(self, messages: Sequence[Mapping[str, str]], limit: int, on_token: OnToken | None = None) -> Completion:
         """Return the model's reply, with log-probabilities if the server sends them. Raises RefusedReply as well."""
-        ask = partial(complete, self._server, messages, temperature=0.0, max_tokens=MAX_TOKENS)
+        ask = partial(complete, self._server, messages, on_token=on_token, temperature=0.0, max_tokens=limit)
         if self.scoring == "reply":
             completion = ask()
         else:

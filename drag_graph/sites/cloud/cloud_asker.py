@@ -203,7 +203,12 @@ class CloudAsker:
             selection.lines,
             count_tokens=self._student.count_tokens,
             context_window=self._student.context_window,
-            layout=replace(self._student.layout, best_last=self._settings.line_order == "best-last", quoted=True),
+            answer_tokens=self._settings.max_answer_tokens,
+            layout=replace(
+                self._student.layout(is_open=not question.options),
+                best_last=self._settings.line_order == "best-last",
+                quoted=True,
+            ),
         )
         return assembly.prompt
 

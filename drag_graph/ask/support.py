@@ -1,0 +1,98 @@
+"""Check an answer against the context lines: its citations, and the support of each sentence (docs/answers.md).
+
+A sentence is supported if one passage of the lines is close to it, by words and by vectors, and if the lines have every number,
+date and name in it. The check compares texts; it does not reason. Pure functions over an embedder.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from drag_graph.graph.grounding import Grounds
+from drag_graph.graph.name_forms import fold, tokens
+from drag_graph.graph.specifics import NO_NAMES, Specifics
+from drag_graph.model import Line
+from drag_graph.ports.model_roles import Embedder
+
+SUPPORTED = 0.6
+"""Minimum score of a supported sentence, fitted by `bench/support.py`."""
+PASSAGE = 3
+"""Number of sentences in a passage."""
+_CITATION = re.compile(r"\s*\[(?:lines? )?(\d{1,3}(?:\s*(?:,|;|and|-)\s*\d{1,3})*)\]", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_SENTENCE = re.compile(
+    r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)\s+(?!\[)|(?<=[。！？])|\n+"  # noqa: RUF001 - Chinese marks
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer. `cited` are the numbers of the lines that it cites.
+
+    `score` (0 to 1) is the support by the best passage, which is in the line number `line`. `absent` are the numbers, dates,
+    times and names that the lines lack. `is_supported` is None for a sentence without content, such as "Yes.".
+    """
+
+    text: str
+    is_supported: bool | None
+    score: float
+    line: int
+    cited: tuple[int, ...] = ()
+    absent: tuple[str, ...] = ()
+
+
+def without_wrong_citations(text: str, count: int) -> tuple[str, tuple[int, ...]]:
+    """Return an answer without citations of lines that do not exist (1 to `count` do), and their numbers."""
+    wrong = list[int]()
+
+    def replacement(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in _NUMBER.findall(match[1])]
+        unknown = [number for number in numbers if not 1 <= number <= count]
+        wrong.extend(unknown)
+        if not unknown:
+            return match.group()
+        left = ", ".join(str(number) for number in numbers if number not in unknown)
+        return f" [{left}]" if left else ""
+
+    return _CITATION.sub(replacement, text).strip(), tuple(dict.fromkeys(wrong))
+
+
+def check(answer: str, lines: Sequence[Line], embedder: Embedder) -> tuple[Sentence, ...]:
+    """Return the sentences of an answer with their support by the lines, of which there is at least one."""
+    passages = [(line.n, passage) for line in lines for passage in _passages(line)]
+    grounds = [Grounds(text) for _, text in passages]
+    sentences = sentences_of(answer)
+    plain = [_CITATION.sub("", text).strip() for text in sentences]
+    vectors = embedder.embed([*plain, *(text for _, text in passages)])
+    cosines = vectors[: len(plain)] @ vectors[len(plain) :].T
+    texts = [line.text for line in lines]
+    checked = []
+    for text, bare, row in zip(sentences, plain, cosines, strict=True):
+        shares = np.array([ground.share(bare) for ground in grounds])
+        scores = (shares + row.clip(0.0)) / 2
+        best = int(scores.argmax())
+        absent = tuple(Specifics(bare).absent_from(texts))
+        supported = None if has_no_content(bare) else bool(scores[best] >= SUPPORTED and not absent)
+        cited = tuple(int(number) for match in _CITATION.findall(text) for number in _NUMBER.findall(match))
+        checked.append(Sentence(text, supported, round(float(scores[best]), 3), passages[best][0], cited, absent))
+    return tuple(checked)
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text, with their citations. Line ends separate sentences, too."""
+    return [part.strip() for part in _SENTENCE.split(text) if any(map(str.isalnum, _CITATION.sub("", part)))]
+
+
+def has_no_content(sentence: str) -> bool:
+    """Whether a sentence says nothing that lines could support: "Yes.", "Here is the answer:"."""
+    return all(fold(word) in NO_NAMES for word in tokens(sentence)) or sentence.endswith(":")
+
+
+def _passages(line: Line) -> list[str]:
+    """Return overlapping passages of a line, each of up to `PASSAGE` sentences after the line's opening."""
+    text = line.text.removeprefix(line.opening)
+    parts = sentences_of(text) or [text]
+    starts = range(max(1, len(parts) - PASSAGE + 1))
+    return [line.opening + " ".join(parts[start : start + PASSAGE]) for start in starts]
