@@ -36,6 +36,7 @@ Modes = Annotated[
     typer.Option("--modes", help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine."),
 ]
 Documents = Annotated[Path | None, typer.Option("--documents", help="File or folder for bm25 and cosine.")]
+Search = Annotated[bool, typer.Option("--search", help="Take the lines from a search of the store. Nothing is distilled.")]
 Split = Annotated[Literal["all", "development", "test"], typer.Option("--split", help="Which half of the items to use.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of items.")]
 Folder = Annotated[Path | None, typer.Option("--folder", help="Folder for the outcome.")]
@@ -53,17 +54,19 @@ def run(
     split: Split = "all",
     limit: Limit = None,
     documents: Documents = None,
+    search: Search = False,
     folder: Folder = None,
     json: options.Json = False,
 ) -> None:
     """Ask a student every question of a task in several modes, and measure its accuracy.
 
-    Questions that are not stored are distilled first. The outcome is a folder with every item, a summary and a table. Run the
-    same command again to resume an interrupted evaluation.
+    Questions that are not stored are distilled first, unless the lines come from a --search. The outcome is a folder with
+    every item, a summary and a table. Run the same command again to resume an interrupted evaluation.
 
     Examples:
       drag-graph eval arc_challenge --teacher ollama/llama3.2 --student gguf:gemma.gguf --limit 100
       drag-graph eval questions.jsonl --teacher ollama/llama3.2 --student nearest --modes none,graph
+      drag-graph eval questions.jsonl --search --documents FOLDER --modes none,combined,bm25
       drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
     """
     with progress.progress(quiet=json, priced=False, what="answers") as meter:
@@ -75,6 +78,7 @@ def run(
             split=split,
             limit=limit,
             documents=documents,
+            search=search,
             folder=folder,
             on_progress=meter.stage,
         ).result()

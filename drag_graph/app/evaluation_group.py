@@ -103,6 +103,7 @@ class EvaluationGroup(ResourceUser):
         limit: int | None = None,
         documents: Path | None = None,
         folder: Path | None = None,
+        search: bool = False,
         on_progress: OnProgress = lambda _stage, _done, _total: None,
         wait: bool = True,
         **settings: Any,
@@ -111,9 +112,10 @@ class EvaluationGroup(ResourceUser):
 
         `task` is the name of a public set or a file of questions with answers; `data` is a folder with TASK.jsonl. Questions
         that are not stored are distilled first, by the teacher or from the rows' own evidence under the key `evidence`. The
-        modes bm25 and cosine search `documents`. The outcome goes to `folder`; the same call resumes it.
+        modes bm25 and cosine show plain pieces of `documents`. With `search`, nothing is distilled, and the lines come from a
+        search of all that is stored, such as ingested documents. The outcome goes to `folder`; the same call resumes it.
         """
-        plan = EvaluationPlan(task, check_modes(modes), data, evidence, split, limit, documents, folder)
+        plan = EvaluationPlan(task, check_modes(modes), data, evidence, split, limit, documents, folder, search)
         return _start(self._resources.changed(settings), plan, on_progress, wait=wait)
 
     def compare(self, first: Path, second: Path, *, mode: str = "graph", second_mode: str = "") -> Comparison:

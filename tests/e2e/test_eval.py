@@ -142,7 +142,8 @@ def test_each_answer_of_a_model_is_kept_before_the_next_is_asked(evaluate, tmp_p
     with ScriptedServer() as server:
         server.always("student", says)
         done = evaluate(
-            "--modes", "none", "--student", "m", "--student-base-url", f"{server.url}?key=SECRET", "--scoring", "reply"
+            *("--modes", "none", "--student", "m", "--student-base-url", f"{server.url}?key=SECRET", "--scoring", "reply"),
+            *("--workers", "1"),
         )
     assert done.code == 0, done.err
     assert kept == [0, 1, 2, 3]
@@ -231,8 +232,8 @@ def test_two_modes_of_one_outcome_are_compared_item_by_item(cli, evaluate, tmp_p
 def test_it_is_compared_with_naive_retrieval(evaluate, tmp_path):
     facts = [row[3] for row in ROWS]
     (tmp_path / "library").mkdir()
-    (tmp_path / "library" / "one.txt").write_text("\n\n".join(facts[:2]))
-    (tmp_path / "library" / "two.jsonl").write_text("".join(json.dumps({"text": fact}) + "\n" for fact in facts[2:]))
+    (tmp_path / "library" / "one.txt").write_text(facts[0])
+    (tmp_path / "library" / "two.jsonl").write_text("".join(json.dumps({"text": fact}) + "\n" for fact in facts[1:]))
     done = evaluate("--documents", str(tmp_path / "library"), "--max-lines", "1", "--modes", "none,evidence,bm25,cosine")
     assert done.code == 0, done.err
     assert done.json["modes"]["evidence"]["correct"] == done.json["modes"]["bm25"]["correct"] == 4
@@ -269,6 +270,64 @@ def test_questions_without_context_need_no_distillation_and_no_teacher(cli, task
     done = cli("eval", task, "--modes", "none", "--store", str(tmp_path / "empty.lbug"), "--json")
     assert (done.code, list(done.json["modes"]), done.json["n"]) == (0, ["none"], 4), done.err
     assert done.json["distilled"] == {}
+
+
+@pytest.fixture
+def open_task(tmp_path):
+    """A task of three open questions, one of them without an answer, and documents with the answers to the others."""
+    rows = [
+        {"id": "gas", "question": "Which gas do plants take in?", "answer": ["carbon dioxide", "CO2"]},
+        {"id": "rings", "question": "Which planet has rings?", "answer": "Saturn"},
+        {"id": "none", "question": "Which gas do bees breathe?", "answer": "Insufficient information."},
+    ]
+    (tmp_path / "open.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "library").mkdir()
+    for number, (_, _, _, fact) in enumerate(ROWS):
+        (tmp_path / "library" / f"{number}.txt").write_text(fact)
+    return str(tmp_path / "open.jsonl")
+
+
+def answer_as(request):
+    """Answer as a model would that abstains on one question, and that knows more than the lines about another."""
+    if "breathe?" in request.prompt:
+        return Say("The lines do not answer this question.")
+    rings = "Saturn [1]. It was visited by Cassini in 1997 [9]."
+    return Say(rings if "has rings?" in request.prompt else "Carbon dioxide [1].", finish_reason="length")
+
+
+def test_open_questions_are_asked_with_a_search_of_documents(cli, open_task, tmp_path):
+    store = ("--store", str(tmp_path / "graph.lbug"))
+    library, folder = str(tmp_path / "library"), str(tmp_path / "outcome")
+    flags = ("--search", "--documents", library, "--modes", "none,evidence,combined,bm25", "--folder", folder)
+    assert "The store is empty" in cli("eval", open_task, *flags, *store).err
+    assert cli("ingest", library, *store).code == 0
+    with ScriptedServer() as server:
+        server.always("student", answer_as)
+        student = ("--student", "m", "--student-base-url", server.url, "--relevance", "0", "--workers", "3")
+        done = cli("eval", open_task, *flags, *store, *student, "--json")
+        assert done.code == 0, done.err
+        records = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+        again = cli("eval", open_task, *flags, *store, *student, "--json")
+        assert again.json["modes"] == done.json["modes"]
+        table = cli("eval", open_task, *flags, *store, *student).out
+    for mode in ("evidence", "combined", "bm25"):
+        figures = done.json["modes"][mode]
+        assert (figures["correct"], figures["truncated"], figures["refused"]) == (2, 2, 0)
+        assert (figures["unsupported"]["count"], figures["unsupported"]["n"]) == (1, 2)
+        assert figures["abstained"]["right"]["fraction"] == 1.0
+        assert figures["abstained"]["wrong"]["fraction"] == 0.0
+        assert 0.5 < figures["f1"] < 1.0
+    assert not {"unsupported", "abstained"} & set(done.json["modes"]["none"])
+    assert "unsupported" in table
+    assert {record["mode"] for record in records if ROWS[2][3] in str(record["lines"])} == {"evidence", "combined", "bm25"}
+    gas = next(record for record in records if record["mode"] == "bm25" and "take in" in record["question"])
+    assert gas["golds"] == ["carbon dioxide", "CO2"]
+    assert gas["facts"]["sentences"][0]["lines"] == [1]
+    assert next(record for record in records if record["mode"] == "bm25" and "breathe" in record["question"])["abstained"]
+    other = cli("eval", open_task, *flags, *store, *student, "--max-answer-tokens", "9")
+    assert "another settings" in other.err
+    for wrong in (("--evidence", "facts"), ("--modes", "shuffled")):
+        assert "A search takes no lines" in cli("eval", open_task, "--search", *store, *wrong).err
 
 
 def test_its_prompts_become_tasks_of_the_harness(cli, evaluate, tmp_path):
