@@ -200,7 +200,7 @@ def record_of(query: Query, result: AskResult, mode: str) -> Record:
         seconds=given.latency_ms / 1000,
         f1=None if query.options else f1,
         error=result.problem,
-        golds=() if query.options else golds,
+        golds=golds if given.gold and not query.options else (),  # behind a privacy gate, they are not recorded
         answerable=answerable,
         abstained=abstained,
         facts=result.facts,

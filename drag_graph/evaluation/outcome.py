@@ -179,15 +179,21 @@ def leakage(records: Sequence[Record], unaided: Sequence[Record] = ()) -> dict[s
 
 
 def compare_records(first: Sequence[Record], second: Sequence[Record]) -> Difference:
-    """Compare two lists of records on their common items (same question and options). Raises InputError if there are none."""
-    others = {_item(record): record for record in second}
-    pairs = [(record, others[_item(record)]) for record in first if _item(record) in others]
-    if not pairs:
-        raise InputError("The two outcomes have no item in common.", hint="Compare outcomes of the same task and split.")
+    """Compare two lists of records on their common items. Raises InputError if there are none."""
+    pairs = common_items(first, second)
     ones, twos = [one.correct for one, _ in pairs], [two.correct for _, two in pairs]
     low, mean, high = paired_difference(ones, twos)
     flipped = tuple((one, two) for one, two in pairs if one.correct != two.correct)
     return Difference(len(pairs), mean, low, high, mcnemar(ones, twos), flipped)
+
+
+def common_items(first: Sequence[Record], second: Sequence[Record]) -> list[tuple[Record, Record]]:
+    """Return the records of the same items (same question and options), in pairs. Raises InputError if there are none."""
+    others = {_item(record): record for record in second}
+    pairs = [(record, others[_item(record)]) for record in first if _item(record) in others]
+    if not pairs:
+        raise InputError("The two outcomes have no item in common.", hint="Compare outcomes of the same task and split.")
+    return pairs
 
 
 def _item(record: Record) -> tuple[str, frozenset[str]]:

@@ -330,6 +330,32 @@ def test_open_questions_are_asked_with_a_search_of_documents(cli, open_task, tmp
         assert "A search takes no lines" in cli("eval", open_task, "--search", *store, *wrong).err
 
 
+def test_a_judge_compares_two_modes(cli, open_task, tmp_path):
+    store, folder = ("--store", str(tmp_path / "graph.lbug")), str(tmp_path / "outcome")
+    assert cli("ingest", str(tmp_path / "library"), *store).code == 0
+
+    def verdict(request):
+        one, _, two = request.prompt.partition("[ANSWER 1]")[2].partition("[ANSWER 2]")
+        return Say("A" if "Saturn" in one else "B" if "Saturn" in two else "C")
+
+    with ScriptedServer() as server:
+        served = ("--student-base-url", server.url)
+        server.always("student", lambda request: answer_as(request) if "[EVIDENCE]" in request.prompt else Say("Unknown."))
+        modes = ("--search", "--modes", "none,evidence", "--relevance", "0", "--folder", folder)
+        assert cli("eval", open_task, *modes, *store, "--student", "m", *served).code == 0
+        server.always("student", verdict)
+        judge = ("--judge", "big", *served)
+        found = cli("eval", "compare", folder, folder, "--mode", "evidence,none", *judge, "--json")
+        assert found.code == 0, found.err
+        said = cli("eval", "compare", folder, folder, "--mode", "evidence,none", *judge)
+    judgement = found.json["judgement"]
+    assert [judgement[name] for name in ("judge", "wins", "losses", "ties", "n")] == ["big", 1, 0, 2, 3]
+    assert [item["verdict"] for item in judgement["items"] if "rings" in item["question"]] == ["first"]
+    assert "Judge big (judge/1): the first wins 1, loses 0, ties 2 of 3" in said.out
+    refused = cli("eval", "compare", folder, folder, "--mode", "evidence,none", "--judge", "nearest")
+    assert (refused.code, "does not support" in refused.err) == (2, True)
+
+
 def test_its_prompts_become_tasks_of_the_harness(cli, evaluate, tmp_path):
     student = ("--student", f"gguf:{write_tiny_gguf(tmp_path / 'tiny.gguf')}", "--scoring", "option-text")
     assert evaluate("--modes", "none,evidence", *student).code == 0
