@@ -150,6 +150,22 @@ def test_each_answer_of_a_model_is_kept_before_the_next_is_asked(evaluate, tmp_p
     assert "SECRET" not in "".join(path.read_text() for path in (tmp_path / "outcome").glob("*.json*"))
 
 
+def test_several_questions_of_a_served_student_are_asked_at_once_and_written_in_order(evaluate, tmp_path):
+    together = threading.Barrier(2)
+
+    def says(request):
+        together.wait(30)
+        return Say("A", delay=0.5 if ROWS[0][0] in request.prompt else 0.0)
+
+    with ScriptedServer() as server:
+        server.always("student", says)
+        flags = ("--modes", "none", "--student", "m", "--student-base-url", server.url, "--scoring", "reply", "--workers", "2")
+        done = evaluate(*flags)
+    assert done.code == 0, done.err
+    lines = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+    assert [line["question"] for line in lines] == [row[0] for row in ROWS]
+
+
 def test_an_answer_that_failed_is_told(evaluate):
     with ScriptedServer() as server:
         server.script("student", Say("A"), Fault(400), Say("A"), Say("A"))
