@@ -36,6 +36,7 @@ Modes = Annotated[
     typer.Option("--modes", help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine."),
 ]
 Documents = Annotated[Path | None, typer.Option("--documents", help="File or folder for bm25 and cosine.")]
+Search = Annotated[bool, typer.Option("--search", help="Take the lines from a search of the store. Nothing is distilled.")]
 Split = Annotated[Literal["all", "development", "test"], typer.Option("--split", help="Which half of the items to use.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of items.")]
 Folder = Annotated[Path | None, typer.Option("--folder", help="Folder for the outcome.")]
@@ -53,17 +54,19 @@ def run(
     split: Split = "all",
     limit: Limit = None,
     documents: Documents = None,
+    search: Search = False,
     folder: Folder = None,
     json: options.Json = False,
 ) -> None:
     """Ask a student every question of a task in several modes, and measure its accuracy.
 
-    Questions that are not stored are distilled first. The outcome is a folder with every item, a summary and a table. Run the
-    same command again to resume an interrupted evaluation.
+    Questions that are not stored are distilled first, unless the lines come from a --search. The outcome is a folder with
+    every item, a summary and a table. Run the same command again to resume an interrupted evaluation.
 
     Examples:
       drag-graph eval arc_challenge --teacher ollama/llama3.2 --student gguf:gemma.gguf --limit 100
       drag-graph eval questions.jsonl --teacher ollama/llama3.2 --student nearest --modes none,graph
+      drag-graph eval questions.jsonl --search --documents FOLDER --modes none,combined,bm25
       drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
     """
     with progress.progress(quiet=json, priced=False, what="answers") as meter:
@@ -75,6 +78,7 @@ def run(
             split=split,
             limit=limit,
             documents=documents,
+            search=search,
             folder=folder,
             on_progress=meter.stage,
         ).result()
@@ -103,25 +107,29 @@ def _report_failures(result: "EvaluationResult") -> None:
 
 
 @app.command()
-@options.with_settings()
+@options.with_settings("student_base_url", "workers", "privacy")
 def compare(
     graph: "DragGraph",
     first: Outcome,
     second: Annotated[Path, typer.Argument(help="Folder of another outcome of the same items.", show_default=False)],
     mode: Annotated[str, typer.Option("--mode", help="The mode to compare; FIRST,SECOND for two modes.")] = "graph",
+    judge: Annotated[
+        str, typer.Option("--judge", help="Model that compares the answers: gguf:FILE, or a model at --student-base-url.")
+    ] = "",
     json: options.Json = False,
 ) -> None:
     """Compare two outcomes item by item: the accuracy of the first less that of the second.
 
     Prints the difference with its 95 % interval (paired bootstrap), McNemar's p, and the items for which only one answer is
-    correct.
+    correct. A --judge also reads each pair of answers twice, in both orders; if its two verdicts differ, the pair is a tie.
 
     Examples:
       drag-graph eval compare A B --mode evidence
-      drag-graph eval compare A A --mode graph,evidence
+      drag-graph eval compare A A --mode graph,evidence --judge gguf:qwen.gguf
     """
     one, _, other = mode.partition(",")
-    comparison = graph.evaluation.compare(first, second, mode=one, second_mode=other)
+    with progress.progress(quiet=json or not judge, priced=False, what="verdicts") as meter:
+        comparison = graph.evaluation.compare(first, second, mode=one, second_mode=other, judge=judge, on_progress=meter.stage)
     if json:
         render.document(comparison.to_dict())
         return
@@ -135,6 +143,14 @@ def compare(
         f"First less second: {100 * figures.difference:+.1f} points on {figures.n} items "
         f"(95 % interval {interval}, McNemar's p {figures.p:.3f})"
     )
+    if comparison.judgement:
+        judged, verdicts = comparison.judgement, comparison.judgement.figures
+        interval = f"{100 * verdicts['low']:+.1f} to {100 * verdicts['high']:+.1f}"
+        render.write(
+            f"Judge {judged.judge} ({judged.rubric}): the first wins {verdicts['wins']}, loses {verdicts['losses']}, ties "
+            f"{verdicts['ties']} of {verdicts['n']} (wins less losses {100 * verdicts['difference']:+.1f} %, 95 % interval "
+            f"{interval}, sign test p {verdicts['p']:.3f}; {verdicts['swayed']} ties because the order decided)"
+        )
     names = ("first", "second")
     rows = [
         (ours.question, names[theirs.correct], *((side.answer_id or "not stored")[: render.SHORT] for side in (ours, theirs)))

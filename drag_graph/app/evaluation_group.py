@@ -14,6 +14,7 @@ from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError
 from drag_graph.evaluation.evaluation_run import EvaluationMode
 from drag_graph.evaluation.harness_tasks import write_tasks
+from drag_graph.evaluation.judge import Judgement, judged
 from drag_graph.evaluation.outcome import (
     Difference,
     Record,
@@ -26,6 +27,7 @@ from drag_graph.evaluation.outcome import (
 )
 from drag_graph.evaluation.plots import draw_sweep
 from drag_graph.evaluation.tasks import Split
+from drag_graph.models.model_choice import is_served
 
 MODES: tuple[EvaluationMode, ...] = ("none", "evidence", "graph", "combined")
 
@@ -65,16 +67,19 @@ class Comparison:
     locations: tuple[str, str]
     """The stores that have the answers of each, "" if unknown."""
     difference: Difference
+    judgement: Judgement | None = None
+    """The verdicts of a judge on the answers."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures and the items that flipped."""
+        """Return the figures, the items that flipped, and the verdicts of a judge."""
         sides = {
             name: {"folder": str(folder), "mode": mode, "store": location}
             for name, (folder, mode), location in zip(
                 ("first", "second"), (self.first, self.second), self.locations, strict=True
             )
         }
-        return {**sides, **self.difference.to_dict()}
+        judgement = {"judgement": self.judgement.to_dict()} if self.judgement else {}
+        return {**sides, **self.difference.to_dict(), **judgement}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,7 @@ class EvaluationGroup(ResourceUser):
         limit: int | None = None,
         documents: Path | None = None,
         folder: Path | None = None,
+        search: bool = False,
         on_progress: OnProgress = lambda _stage, _done, _total: None,
         wait: bool = True,
         **settings: Any,
@@ -111,17 +117,50 @@ class EvaluationGroup(ResourceUser):
 
         `task` is the name of a public set or a file of questions with answers; `data` is a folder with TASK.jsonl. Questions
         that are not stored are distilled first, by the teacher or from the rows' own evidence under the key `evidence`. The
-        modes bm25 and cosine search `documents`. The outcome goes to `folder`; the same call resumes it.
+        modes bm25 and cosine show plain pieces of `documents`. With `search`, nothing is distilled, and the lines come from a
+        search of all that is stored, such as ingested documents. The outcome goes to `folder`; the same call resumes it.
         """
-        plan = EvaluationPlan(task, check_modes(modes), data, evidence, split, limit, documents, folder)
+        plan = EvaluationPlan(task, check_modes(modes), data, evidence, split, limit, documents, folder, search)
         return _start(self._resources.changed(settings), plan, on_progress, wait=wait)
 
-    def compare(self, first: Path, second: Path, *, mode: str = "graph", second_mode: str = "") -> Comparison:
-        """Compare two outcomes, or two modes of one, item by item: `first` less `second`. Raises InputError."""
+    def compare(
+        self,
+        first: Path,
+        second: Path,
+        *,
+        mode: str = "graph",
+        second_mode: str = "",
+        judge: str = "",
+        on_progress: OnProgress = lambda _stage, _done, _total: None,
+        **settings: Any,
+    ) -> Comparison:
+        """Compare two outcomes, or two modes of one, item by item: `first` less `second`.
+
+        `judge` is a language model that compares the answers; a served one is at `student_base_url`. Raises InputError, and
+        ModelError.
+        """
         second_mode = second_mode or mode
-        difference = compare_records(read_mode(first, mode), read_mode(second, second_mode))
+        ours, theirs = read_mode(first, mode), read_mode(second, second_mode)
+        difference = compare_records(ours, theirs)
         locations = (read_location(first), read_location(second))
-        return Comparison((first, mode), (second, second_mode), locations, difference)
+        judgement = self._judged(ours, theirs, {**settings, "student": judge}, on_progress) if judge else None
+        return Comparison((first, mode), (second, second_mode), locations, difference, judgement)
+
+    def _judged(
+        self, first: Sequence[Record], second: Sequence[Record], settings: dict[str, Any], on_progress: OnProgress
+    ) -> Judgement:
+        resources = self._resources.changed({**settings, "scoring": "auto"})
+        is_in_parallel = is_served(resources.settings.model_for("student"))
+        if not is_in_parallel:  # `auto` would score the texts of the options
+            resources = resources.changed({"scoring": "letter"})
+        with resources.in_use():
+            return judged(
+                first,
+                second,
+                resources.gated_student(),
+                workers=resources.settings.workers if is_in_parallel else 1,
+                on_verdict=lambda done, total: on_progress("verdicts", done, total),
+            )
 
     def picture(self, folders: Sequence[Path], over: str, output: Path) -> Path:
         """Draw the accuracy of each mode over a setting in which the outcomes differ. Raises MissingExtra and InputError."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from drag_graph.ask.asker import UNKEPT, Asker
-from drag_graph.compose.session import Session
+from drag_graph.compose.session import Session, instruction_of
 from drag_graph.errors import ConfigurationError
 from drag_graph.evaluation import baselines
 from drag_graph.evaluation.environment import file_hash, git_hash, versions
@@ -19,6 +19,7 @@ from drag_graph.evaluation.evaluation_run import (
     EvaluationMode,
     LinesOf,
     own_subgraphs,
+    searched_lines,
     shuffled_subgraphs,
 )
 from drag_graph.evaluation.intervals import SEED
@@ -28,6 +29,7 @@ from drag_graph.graph.paging import iter_sources, settings_hashes
 from drag_graph.identity import sha256_of
 from drag_graph.inputs import InputLine
 from drag_graph.model import Mode
+from drag_graph.models.model_choice import NEAREST, is_served
 from drag_graph.models.model_server import host_of
 from drag_graph.models.teachers.curated_teacher import CuratedTeacher
 from drag_graph.ports.model_roles import Student
@@ -37,8 +39,8 @@ FOLDERS = Path(".drag-graph/evaluations")
 _SETTINGS = (
     *("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),
     *("embedder", "plan", "number_of_evidence", "blind", "extractor", "line_format", "max_lines", "shared_lines"),
-    *("line_order", "brief", "token_budget", "relevance", "reranker", "scoring", "quantisation"),
-    *("entity_similarity", "predicate_similarity"),
+    *("line_order", "brief", "token_budget", "max_answer_tokens", "checker", "relevance", "reranker", "scoring"),
+    *("quantisation", "entity_similarity", "predicate_similarity"),
 )
 """Settings that determine the answers."""
 OnProgress = Callable[[str, int, int], None]
@@ -57,6 +59,7 @@ class EvaluationPlan:
     limit: int | None = None
     documents: Path | None = None
     folder: Path | None = None
+    search: bool = False
 
 
 def check_modes(modes: Sequence[str]) -> tuple[EvaluationMode, ...]:
@@ -80,6 +83,9 @@ class EvaluationWork:
     def run(self) -> tuple[Path, dict[str, Any]]:
         """Return the folder of the outcome, and the summary. Raises what stops the evaluation."""
         plan, session = self._plan, self._session
+        if plan.search and (plan.evidence or {"shuffled", "rotated"} & set(plan.modes)):
+            hint = "Leave out `search=True`, or `evidence=KEY` and the modes shuffled and rotated."
+            raise ConfigurationError("A search takes no lines from distilled questions.", hint=hint)
         task = read_task(
             plan.task,
             namespace=self._settings.namespace,
@@ -93,16 +99,24 @@ class EvaluationWork:
         passages = baselines.read_passages(plan.documents.expanduser()) if plan.documents else []
         about = self._about(student, items) | ({"documents": sha256_of(passages)} if passages else {})
         folder = plan.folder or FOLDERS / f"{Path(plan.task).stem}-{sha256_of(about)[:10]}"
-        other_lines = self._other_lines(items, passages)  # before anything is distilled, because it checks the modes
+        other_lines = self._other_lines(student, items, passages)  # before anything is distilled, because it checks the modes
         notes = {"left_out": task.left_out, "versions": versions(), "location": session.store.location}
         notes["distilled"] = self._distill(items, folder)
         if self._settings.shared_lines:
             session.linker().run()
         about |= {"knowledge": self._knowledge(items)}
-        own_lines = own_subgraphs(session.store.read)
-        page = PAGE if self._settings.student == "nearest" else 1
-        asker = partial(self._asker, student, frozenset(other_lines))
-        evaluation = Evaluation(folder, items, plan.modes, asker, own_lines, other_lines, about, notes, page)
+        evaluation = Evaluation(
+            folder,
+            items,
+            plan.modes,
+            asker=partial(self._asker, student, frozenset(other_lines)),
+            own_lines=searched_lines if plan.search else own_subgraphs(session.store.read),
+            other_lines=other_lines,
+            about=about,
+            notes=notes,
+            page=PAGE if self._settings.student == NEAREST else 1,
+            workers=self._settings.workers if is_served(self._settings.model_for("student")) else 1,
+        )
         return folder, evaluation.run(self._counted("answers", len(items) * len(plan.modes)))
 
     def _counted(self, stage: str, total: int) -> Callable[[int], None]:
@@ -122,7 +136,9 @@ class EvaluationWork:
             return self._session.asker(student, mode="evidence", unkept=UNKEPT)
         return self._session.asker(student, mode=cast("Mode", mode))
 
-    def _other_lines(self, items: Sequence[TaskItem], passages: Sequence[str]) -> dict[EvaluationMode, LinesOf]:
+    def _other_lines(
+        self, student: Student, items: Sequence[TaskItem], passages: Sequence[str]
+    ) -> dict[EvaluationMode, LinesOf]:
         """Return the lines of the modes that do not show an item's own subgraph. Raises ConfigurationError."""
         modes, store = self._plan.modes, self._session.store
         searches = [name for name in get_args(baselines.Baseline) if name in modes]
@@ -135,15 +151,19 @@ class EvaluationWork:
             lines["shuffled"] = shuffled_subgraphs(items, store.read)
         if "rotated" in modes:
             lines["rotated"] = own_subgraphs(store.read)
-        number = self._settings.max_lines or baselines.PASSAGES
+        find = partial(baselines.passage_lines, count_tokens=student.count_tokens, token_budget=self._settings.token_budget)
         for name in searches:
-            lines[name] = baselines.passage_lines(name, passages, number, self._session.embedder)
+            lines[name] = find(name, passages, self._session.embedder)
         return lines
 
     def _distill(self, items: Sequence[TaskItem], folder: Path) -> dict[str, Any]:
         """Distill what is not stored and return the totals. Without a teacher, something must be stored if a mode shows it."""
         plan, session = self._plan, self._session
         teacher = None
+        if plan.search:
+            if STORED & set(plan.modes) and not session.store.sources(limit=1):
+                raise ConfigurationError("The store is empty.", hint="Read documents first with `drag-graph ingest FOLDER`.")
+            return {}
         if plan.evidence:
             path = folder / "evidence.jsonl"
             write_lines(path, (json.dumps(item.curated(), ensure_ascii=False) for item in items))
@@ -164,11 +184,13 @@ class EvaluationWork:
         """Return what determines the outcome."""
         plan, settings = self._plan, self._settings
         servers = {
-            name: host_of(getattr(settings, name)) for name in ("student_base_url", "teacher_base_url", "reranker_base_url")
+            name: host_of(getattr(settings, name))
+            for name in ("student_base_url", "teacher_base_url", "reranker_base_url", "checker_base_url")
         }
         return {
             "task": Path(plan.task).stem,
             "split": plan.split,
+            "search": plan.search,
             "items": sha256_of([[item.query.id, item.query.gold, item.evidence] for item in items]),
             "store": sha256_of([settings.store, settings.namespace])[:12],
             "teacher": f"the set's own {plan.evidence}" if plan.evidence else settings.teacher,
@@ -176,6 +198,7 @@ class EvaluationWork:
             "model_sha256": file_hash(settings.student),
             "teacher_sha256": file_hash(settings.teacher),
             "scoring": str(getattr(student, "scoring", "none")),
+            "instruction": sha256_of(instruction_of(settings))[:12],
             "settings": {name: getattr(settings, name) for name in _SETTINGS} | servers,
             "seed": SEED,
             "version": __version__,
@@ -183,7 +206,7 @@ class EvaluationWork:
         }
 
     def _knowledge(self, items: Sequence[TaskItem]) -> str:
-        """Return a hash of the stored subgraphs that the lines come from: the items' own, or all if lines are shared."""
-        if self._settings.shared_lines:
+        """Return a hash of the stored subgraphs that the lines come from: the items' own, or all if a search finds them."""
+        if self._plan.search or self._settings.shared_lines:
             return sha256_of([[one.id, one.settings_hash] for one in iter_sources(self._session.store)])
         return sha256_of(settings_hashes(self._session.store, [item.query.id for item in items]))

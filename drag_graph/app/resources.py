@@ -208,6 +208,10 @@ class Resources:
         key = ("student", id(gate), id(embedder), settings.model_for("student"), settings.quantisation, settings.scoring)
         return self._shared.once(key, lambda: make_student(settings, embedder, gate.outgoing if gate else unchecked))
 
+    def gated_student(self) -> Student:
+        """Return the student without a store. One on another machine is behind the privacy gate."""
+        return self.student(self._with_level(asks=True))
+
     def reranker(self, settings: Settings) -> Reranker | None:
         """Return the reranker, behind the gate of the settings; None if none is set."""
         gate = self.gate(settings)

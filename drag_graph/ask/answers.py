@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from drag_graph.ask.support import without_citations
 from drag_graph.identity import canonical_text, content_id, sha256_of
 from drag_graph.model import LABELS, Answer, Line, Mode, Query, Subgraph
 from drag_graph.ports.model_roles import Prompt, StudentReply
@@ -26,12 +27,15 @@ def gold_texts(query: Query) -> tuple[str, ...]:
 
 
 def is_correct(query: Query, text: str, label: str | None) -> bool | None:
-    """Return whether an answer is correct: the same letter, or one of the gold texts (`plain_answer`). None without gold."""
+    """Return whether an answer is correct: the same letter, or one of the gold texts (`plain_answer`). None without gold.
+
+    Citations of lines do not count as part of the answer.
+    """
     if query.gold is None:
         return None
     if isinstance(query.gold, int):
         return label == LABELS[query.gold]
-    return plain_answer(text) in {plain_answer(gold) for gold in gold_texts(query)}
+    return plain_answer(without_citations(text)) in {plain_answer(gold) for gold in gold_texts(query)}
 
 
 def make_answer(

@@ -167,8 +167,8 @@ class Asker:
         except Withheld as error:
             return _Question(query.model_copy(update={"text": WITHHELD, "options": (), "gold": None}), query, str(error))
 
-    def ask_with(self, questions: Sequence[tuple[Query, Sequence[Subgraph]]], *, own: bool) -> AnswersReport:
-        """Ask each question with the lines of the given subgraphs; without subgraphs, it has no lines.
+    def ask_with(self, questions: Iterable[tuple[Query, Sequence[Subgraph] | None]], *, own: bool) -> AnswersReport:
+        """Ask each question with the lines of the given subgraphs: none if there are none, those of a search for None.
 
         Lines of other sources are added only if the subgraphs are the question's `own`. If the run ends early, `stopped` has
         the reason, and `answers` has the answers so far.

@@ -59,12 +59,17 @@ def without_wrong_citations(text: str, count: int) -> tuple[str, tuple[int, ...]
     return _CITATION.sub(replacement, text).strip(), tuple(dict.fromkeys(wrong))
 
 
+def without_citations(text: str) -> str:
+    """Return an answer without its citations."""
+    return _CITATION.sub("", text).strip()
+
+
 def check(answer: str, lines: Sequence[Line], embedder: Embedder) -> tuple[Sentence, ...]:
     """Return the sentences of an answer with their support by the lines, of which there is at least one."""
     passages = [(line.n, passage) for line in lines for passage in _passages(line)]
     grounds = [Grounds(text) for _, text in passages]
     sentences = sentences_of(answer)
-    plain = [_CITATION.sub("", text).strip() for text in sentences]
+    plain = [without_citations(text) for text in sentences]
     vectors = embedder.embed([*plain, *(text for _, text in passages)])
     cosines = vectors[: len(plain)] @ vectors[len(plain) :].T
     texts = [line.text for line in lines]

@@ -226,7 +226,7 @@ class Session:
             reranks_here=reranker_is_here(settings),
             only=only,
             checker=self.checker(),
-            instruction=_instruction(settings),
+            instruction=instruction_of(settings),
         )
 
     def claim_embedder(self) -> None:
@@ -249,7 +249,7 @@ class Session:
             self.claim_embedder()
 
 
-def _instruction(settings: Settings) -> str:
+def instruction_of(settings: Settings) -> str:
     """Return the instruction in the file `system_prompt`, or ''. Raises InputError if the file has none."""
     if not settings.system_prompt:
         return ""

@@ -1,37 +1,41 @@
-"""Baselines to compare the distilled evidence with: passages of documents, found by BM25 or by cosine (naive RAG).
+"""Baselines to compare our lines with: plain pieces of documents, found by BM25 or by cosine (naive RAG).
 
-A student sees the passages as the evidence of a subgraph that is never stored.
+A student sees the best pieces that fill its token budget, as the evidence of a document that is never stored.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
 
+from drag_graph.ask.context_lines import CountTokens
 from drag_graph.errors import InputError, MissingExtra
 from drag_graph.evaluation.evaluation_run import LinesOf
+from drag_graph.evaluation.tasks import TaskItem
+from drag_graph.graph.edge_text import one_line
 from drag_graph.graph.paging import pages
 from drag_graph.identity import content_id, sha256_of
-from drag_graph.model import Evidence, Query, Subgraph, TeacherCall
+from drag_graph.model import Document, Evidence, Query, Subgraph, TeacherCall
 from drag_graph.ports.model_roles import Embedder
 
 Baseline = Literal["bm25", "cosine"]
-PASSAGE_WORDS = 120
-PASSAGES = 10
-"""Passages shown if `max_lines` is not set."""
+PIECE = 1200
+"""Maximum number of characters in a piece. Of 400 and 1,200, these contain more answers (docs/search-results.md)."""
 _PAGE = 256
+_NUMBER = 5
+"""Maximum number of tokens of a line's number and end."""
 
-Find = Callable[[str], list[str]]
+Find = Callable[[str], Iterable[str]]
 """Returns the passages for a question, best first."""
 
 
 def read_passages(place: Path) -> list[str]:
-    """Return the passages of a file, or of all files of a folder, without repetitions.
+    """Return the pieces of a file, or of all files of a folder, without repetitions. Raises InputError if there is none.
 
-    A passage is a paragraph of a .txt or .md file, or the `text` of a row of a .jsonl file, cut after 120 words. Raises
-    InputError if there is none.
+    A document is a .txt or .md file, or the `text` of a row of a .jsonl file.
     """
     passages = [passage for path in _files(place) for text in _texts(path) for passage in cut(text)]
     if not passages:
@@ -46,7 +50,7 @@ def _files(place: Path) -> list[Path]:
 def _texts(path: Path) -> Iterator[str]:
     try:
         if path.suffix in {".txt", ".md"}:
-            yield from path.read_text(encoding="utf-8").split("\n\n")
+            yield path.read_text(encoding="utf-8")
         elif path.suffix == ".jsonl":
             with path.open(encoding="utf-8") as file:
                 yield from (str(json.loads(line)["text"]) for line in file if line.strip())
@@ -56,14 +60,20 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def cut(text: str) -> Iterator[str]:
-    """Yield a text in passages of up to 120 words."""
-    words = text.split()
-    for start in range(0, len(words), PASSAGE_WORDS):
-        yield " ".join(words[start : start + PASSAGE_WORDS])
+    """Yield the lines of a text, joined to pieces of up to `PIECE` characters. A longer line is cut between words."""
+    piece = ""
+    for line in filter(str.strip, text.splitlines()):
+        for part in wrap(line, PIECE) if len(line) > PIECE else [line]:
+            if piece and len(piece) + 1 + len(part) > PIECE:
+                yield piece
+                piece = ""
+            piece = f"{piece}\n{part}" if piece else part
+    if piece:
+        yield piece
 
 
-def by_bm25(passages: Sequence[str], number: int) -> Find:
-    """Return a search for `number` passages by BM25 (bm25s, Lucene variant, English stop words). Raises MissingExtra."""
+def by_bm25(passages: Sequence[str]) -> Find:
+    """Return a search for passages by BM25 (bm25s, Lucene variant, English stop words). Raises MissingExtra."""
     try:
         import bm25s
     except ImportError as error:
@@ -79,34 +89,57 @@ def by_bm25(passages: Sequence[str], number: int) -> Find:
     index.index(indexed, show_progress=False)
 
     def find(question: str) -> list[str]:
-        places, scores = index.retrieve(tokens([question]), k=min(number, len(passages)), show_progress=False)
+        places, scores = index.retrieve(tokens([question]), k=len(passages), show_progress=False)
         return [passages[place] for place, score in zip(places[0], scores[0], strict=True) if score > 0]
 
     return find
 
 
-def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
-    """Return a search for `number` passages by the cosine of question and passage."""
+def by_cosine(passages: Sequence[str], embedder: Embedder) -> Find:
+    """Return a search for passages by the cosine of question and passage."""
     vectors = np.concatenate([embedder.embed(page) for page in pages(passages, _PAGE)])
 
-    def find(question: str) -> list[str]:
+    def find(question: str) -> Iterator[str]:
         cosines = vectors @ embedder.embed_queries([question])[0]
-        return [passages[place] for place in np.argsort(-cosines, kind="stable")[:number]]
+        return (passages[place] for place in np.argsort(-cosines, kind="stable"))
 
     return find
 
 
-def passage_lines(baseline: Baseline, passages: Sequence[str], number: int, embedder: Embedder) -> LinesOf:
-    """Show each item the `number` best passages for its question. Raises MissingExtra."""
-    find = by_bm25(passages, number) if baseline == "bm25" else by_cosine(passages, embedder, number)
-    return lambda items: [[subgraph_of(item.query, find(item.query.text), baseline)] for item in items]
+def passage_lines(
+    baseline: Baseline, passages: Sequence[str], embedder: Embedder, *, count_tokens: CountTokens, token_budget: int
+) -> LinesOf:
+    """Show each item the best passages for its question that fill the token budget. Raises MissingExtra."""
+    find = by_bm25(passages) if baseline == "bm25" else by_cosine(passages, embedder)
+
+    def lines_of(items: Sequence[TaskItem]) -> list[Sequence[Subgraph]]:
+        texts = [filled(find(item.query.text), count_tokens, token_budget) for item in items]
+        return [[subgraph_of(item.query, fitting, baseline)] for item, fitting in zip(items, texts, strict=True)]
+
+    return lines_of
+
+
+def filled(passages: Iterable[str], count_tokens: CountTokens, token_budget: int) -> list[str]:
+    """Return the first passages that fill a token budget, each as one line. The last one is cut between words."""
+    fitting, left = list[str](), token_budget
+    for text in map(one_line, passages):
+        part, tokens = text, count_tokens(text) + _NUMBER
+        while part and tokens > left:
+            part = part[: int(0.99 * len(part) * max(left, 0) / tokens)].rpartition(" ")[0]
+            tokens = count_tokens(part) + _NUMBER
+        left -= tokens
+        fitting += filter(None, [part])
+        if part != text:
+            break
+    return fitting
 
 
 def subgraph_of(query: Query, passages: Sequence[str], baseline: Baseline) -> Subgraph:
-    """Return a subgraph with the passages as evidence, in their order, and the search as its teacher call."""
+    """Return the passages for a question as evidence of a document, in their order, with the search as its teacher call."""
+    source = Document(id=content_id(query.namespace, "document", query.id, baseline), namespace=query.namespace, name=baseline)
     call = TeacherCall(
         id=content_id(query.namespace, "call", query.id, baseline),
-        source_id=query.id,
+        source_id=source.id,
         stage="evidence",
         model=baseline,
         prompt_version=baseline,
@@ -116,7 +149,7 @@ def subgraph_of(query: Query, passages: Sequence[str], baseline: Baseline) -> Su
     evidence = tuple(
         Evidence(
             id=content_id(query.namespace, "evidence", query.id, baseline, text),
-            source_id=query.id,
+            source_id=source.id,
             text=text,
             position=place,
             rank=place,
@@ -124,4 +157,4 @@ def subgraph_of(query: Query, passages: Sequence[str], baseline: Baseline) -> Su
         )
         for place, text in enumerate(passages)
     )
-    return Subgraph(source=query, settings_hash=baseline, graph="evidence_only", evidence=evidence, calls=(call,))
+    return Subgraph(source=source, settings_hash=baseline, graph="evidence_only", evidence=evidence, calls=(call,))

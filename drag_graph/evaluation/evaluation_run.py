@@ -4,13 +4,16 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
 from drag_graph.ask.answers import gold_texts
-from drag_graph.ask.ask_result import AskResult
+from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import Asker
+from drag_graph.ask.support import without_citations
+from drag_graph.concurrency.threads import in_order
 from drag_graph.errors import InputError
 from drag_graph.evaluation import leakage, metrics, outcome, plots
 from drag_graph.evaluation.outcome import ITEMS, Record, by_mode, compare_records, read_records
@@ -20,17 +23,17 @@ from drag_graph.graph.paging import pages
 from drag_graph.model import Query, Subgraph
 
 EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled", "rotated", "bm25", "cosine"]
-"""The context of a question. The first four are the student's ordinary modes.
+"""The context of a question. The first four are the student's ordinary modes, and the only ones with a search.
 
     shuffled        the evidence of another item, as a control: it must not help
     rotated         `evidence` with the options in another order, as a control: it must not matter
-    bm25, cosine    passages of documents, found by words or by similarity
+    bm25, cosine    plain pieces of documents, found by words or by similarity
 """
 STORED: frozenset[EvaluationMode] = frozenset({"evidence", "graph", "combined", "shuffled", "rotated"})
 """Modes that show what has been distilled."""
 Read = Callable[[Sequence[str]], list[Subgraph]]
-LinesOf = Callable[[Sequence[TaskItem]], list[list[Subgraph]]]
-"""Returns for each item the subgraphs whose lines the student is shown."""
+LinesOf = Callable[[Sequence[TaskItem]], Sequence[Sequence[Subgraph] | None]]
+"""Returns for each item the subgraphs whose lines the student is shown, or None for lines of a search."""
 PAGE = 16
 """Items between two writes for a student that answers faster than a write takes."""
 
@@ -52,6 +55,8 @@ class Evaluation:
     """Further entries of the summary."""
     page: int = 1
     """Items between two writes."""
+    workers: int = 1
+    """Pages that are asked at the same time. They are written in order."""
 
     def run(self, on_answers: Callable[[int], None] = lambda _number: None) -> dict[str, Any]:
         """Ask what has not been asked yet, and return the summary. `on_answers` is called with the number of further answers.
@@ -109,11 +114,21 @@ class Evaluation:
 
     def _ask(self, mode: EvaluationMode, items: Sequence[TaskItem]) -> Iterable[list[Record]]:
         """Yield the records page by page."""
-        asker, lines_of = self.asker(mode), self.other_lines.get(mode, self.own_lines)
-        for page in pages(items, self.page):
-            queries = [_query_in_mode(mode, item.query) for item in page]
-            questions = list(zip(queries, lines_of(page), strict=True))
-            report = asker.ask_with(questions, own=mode not in self.other_lines)
+        lines_of, askers = self.other_lines.get(mode, self.own_lines), SimpleQueue[Asker]()
+        for _ in range(self.workers):
+            askers.put(self.asker(mode))
+
+        def ask(page: Sequence[TaskItem]) -> AnswersReport:
+            asker = askers.get()
+            try:
+                queries = [_query_in_mode(mode, item.query) for item in page]
+                return asker.ask_with(zip(queries, lines_of(page), strict=True), own=mode not in self.other_lines)
+            finally:
+                askers.put(asker)
+
+        asked = list(pages(items, self.page))
+        for page, report in zip(asked, in_order(ask, asked, self.workers), strict=True):
+            queries = (_query_in_mode(mode, item.query) for item in page)
             yield [record_of(query, result, mode) for query, result in zip(queries, report.answers, strict=False)]
             if report.stopped is not None:
                 raise report.stopped
@@ -123,10 +138,15 @@ def _json_lines(records: Iterable[Record]) -> Iterable[str]:
     return (json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in records)
 
 
+def searched_lines(items: Sequence[TaskItem]) -> list[None]:
+    """Show each item what a search of the store finds for it."""
+    return [None] * len(items)
+
+
 def own_subgraphs(read: Read) -> LinesOf:
     """Show each item its own subgraph, or nothing if it has none."""
 
-    def lines_of(items: Sequence[TaskItem]) -> list[list[Subgraph]]:
+    def lines_of(items: Sequence[TaskItem]) -> list[Sequence[Subgraph]]:
         stored = {graph.source_id: graph for graph in read([item.query.id for item in items])}
         return [[stored[item.query.id]] if item.query.id in stored else [] for item in items]
 
@@ -155,8 +175,11 @@ def _query_in_mode(mode: EvaluationMode, query: Query) -> Query:
 
 
 def record_of(query: Query, result: AskResult, mode: str) -> Record:
-    """Return the record of an answer."""
+    """Return the record of an answer. To a question without an answer, only an abstention is correct."""
     given, original = result.answer, result.reidentified().answer  # gold answers are compared with the original names
+    golds, answerable = gold_texts(query), query.gold != ()
+    abstained = result.abstained or not (result.problem or result.is_answered)
+    f1 = metrics.token_f1(without_citations(original.text), golds) if answerable else float(abstained)
     return Record(
         id=query.id,
         mode=mode,
@@ -165,7 +188,7 @@ def record_of(query: Query, result: AskResult, mode: str) -> Record:
         gold=given.gold or "",
         answer=given.text,
         label=given.label,
-        correct=bool(given.correct) and not result.problem,
+        correct=(bool(given.correct) if answerable else abstained) and not result.problem,
         confidence=given.confidence,
         probabilities=tuple(round(value, 6) for value in result.probabilities),
         lines=tuple(line.text for line in given.lines),
@@ -175,8 +198,12 @@ def record_of(query: Query, result: AskResult, mode: str) -> Record:
         prompt_tokens=given.prompt_tokens,
         context_tokens=result.context_tokens,
         seconds=given.latency_ms / 1000,
-        f1=None if query.options else metrics.token_f1(original.text, gold_texts(query)),
+        f1=None if query.options else f1,
         error=result.problem,
+        golds=golds if given.gold and not query.options else (),  # behind a privacy gate, they are not recorded
+        answerable=answerable,
+        abstained=abstained,
+        facts=result.facts,
     )
 
 

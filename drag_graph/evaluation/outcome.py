@@ -10,8 +10,8 @@ Items are written as they are answered, so that an interrupted evaluation can be
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,9 @@ from pydantic import TypeAdapter
 from drag_graph.errors import InputError
 from drag_graph.evaluation.intervals import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.metrics import macro_f1
+from drag_graph.evaluation.open_figures import open_figures
 from drag_graph.model import LABELS
 
-_MEASURES = {"f1": "F1", "macro_f1": "macro-F1"}
 ITEMS, SUMMARY, TABLE = "items.jsonl", "summary.json", "table.md"
 ABOUT = "about.json"
 HINT = "Name a folder that `drag-graph eval` has written."
@@ -52,6 +52,13 @@ class Record:
     f1: float | None = None
     """F1 of the words of an open answer; None for a question with options."""
     error: str = ""
+    golds: tuple[str, ...] = ()
+    """All accepted answers to an open question."""
+    answerable: bool = True
+    """Whether the question has an answer. If not, only an abstention is correct."""
+    abstained: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Of an open answer: its sentences with their support, and whether it was cut off or refused (`AnswerChecker`)."""
 
 
 _RECORD = TypeAdapter(Record)
@@ -148,10 +155,10 @@ def _letters(records: Sequence[Record]) -> dict[str, Any]:
     return {"letters": {letter: [chosen[letter], right[letter]] for letter in sorted(right | chosen)}} if right else {}
 
 
-def _f1_figures(records: Sequence[Record]) -> dict[str, float]:
-    """Return `f1` of open answers, or `macro_f1` if all items have the same options, as verdicts do."""
-    if all(record.f1 is not None for record in records):
-        return {"f1": _mean([record.f1 or 0.0 for record in records])}
+def _f1_figures(records: Sequence[Record]) -> dict[str, Any]:
+    """Return the figures of open answers, or `macro_f1` if all items have the same options, as verdicts do."""
+    if records and all(record.f1 is not None for record in records):
+        return open_figures(records)
     if len({frozenset(record.options) for record in records}) == 1:
         golds = [record.options[LABELS.index(record.gold)] for record in records]
         chosen = [record.options[LABELS.index(record.label)] if record.label else "" for record in records]
@@ -172,15 +179,21 @@ def leakage(records: Sequence[Record], unaided: Sequence[Record] = ()) -> dict[s
 
 
 def compare_records(first: Sequence[Record], second: Sequence[Record]) -> Difference:
-    """Compare two lists of records on their common items (same question and options). Raises InputError if there are none."""
-    others = {_item(record): record for record in second}
-    pairs = [(record, others[_item(record)]) for record in first if _item(record) in others]
-    if not pairs:
-        raise InputError("The two outcomes have no item in common.", hint="Compare outcomes of the same task and split.")
+    """Compare two lists of records on their common items. Raises InputError if there are none."""
+    pairs = common_items(first, second)
     ones, twos = [one.correct for one, _ in pairs], [two.correct for _, two in pairs]
     low, mean, high = paired_difference(ones, twos)
     flipped = tuple((one, two) for one, two in pairs if one.correct != two.correct)
     return Difference(len(pairs), mean, low, high, mcnemar(ones, twos), flipped)
+
+
+def common_items(first: Sequence[Record], second: Sequence[Record]) -> list[tuple[Record, Record]]:
+    """Return the records of the same items (same question and options), in pairs. Raises InputError if there are none."""
+    others = {_item(record): record for record in second}
+    pairs = [(record, others[_item(record)]) for record in first if _item(record) in others]
+    if not pairs:
+        raise InputError("The two outcomes have no item in common.", hint="Compare outcomes of the same task and split.")
+    return pairs
 
 
 def _item(record: Record) -> tuple[str, frozenset[str]]:
@@ -197,23 +210,29 @@ def by_mode(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def summary_rows(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return the column names and the rows of a summary, a row a mode."""
-    modes = summary["modes"]
-    extra = {key: name for key, name in _MEASURES.items() if modes and all(key in one for one in modes.values())}
-    columns = ["mode", "n", "accuracy", "95 %", "gain over none", *extra.values(), "leaking", "without leaks"]
-    columns += ["tokens", "seconds"]
-    rows = []
-    for mode, one in modes.items():
-        gain, leak = summary["gains"].get(mode), summary["leakage"][mode]
-        row = [mode, str(one["n"]), _percent(one["accuracy"]), f"{_percent(one['low'])} to {_percent(one['high'])}"]
-        row.append(f"{_percent(gain['difference'])} ({_percent(gain['low'])} to {_percent(gain['high'])})" if gain else "")
-        row += [_percent(one[key]) for key in extra]
-        row += [str(leak["items"]), "" if leak["accuracy_without"] is None else _percent(leak["accuracy_without"])]
-        rows.append([*row, f"{one['prompt_tokens']:.0f}", f"{one['seconds_per_item']:.2f}"])
-    if any(one["failed"] for one in modes.values()):
-        columns.append("failed")
-        rows = [[*row, str(one["failed"])] for row, one in zip(rows, modes.values(), strict=True)]
-    return columns, rows
+    """Return the column names and the rows of a summary, a row a mode. Columns without a value are left out."""
+    modes, gains, leaks = summary["modes"], summary["gains"], summary["leakage"]
+    is_open = any("f1" in one for one in modes.values())
+    cells: dict[str, Callable[[str, dict[str, Any]], str]] = {
+        "mode": lambda mode, _: mode,
+        "n": lambda _, one: str(one["n"]),
+        "exact match" if is_open else "accuracy": lambda _, one: _percent(one["accuracy"]),
+        "95 %": lambda _, one: f"{_percent(one['low'])} to {_percent(one['high'])}",
+        "gain over none": lambda mode, _: _interval(gains.get(mode), "difference"),
+        "F1": lambda _, one: _percent(one.get("f1")),
+        "macro-F1": lambda _, one: _percent(one.get("macro_f1")),
+        "unsupported": lambda _, one: _interval(one.get("unsupported"), "fraction"),
+        "abstained, no answer": lambda _, one: _interval(one.get("abstained", {}).get("right"), "fraction"),
+        "abstained, answerable": lambda _, one: _interval(one.get("abstained", {}).get("wrong"), "fraction"),
+        "leaking": lambda mode, _: str(leaks[mode]["items"]),
+        "without leaks": lambda mode, _: _percent(leaks[mode]["accuracy_without"]),
+        "tokens": lambda _, one: f"{one['prompt_tokens']:.0f}",
+        "seconds": lambda _, one: f"{one['seconds_per_item']:.2f}",
+    }
+    columns = {name: [cell(mode, one) for mode, one in modes.items()] for name, cell in cells.items()}
+    columns |= {name: [str(one.get(name) or "") for one in modes.values()] for name in ("truncated", "refused", "failed")}
+    shown = {name: column for name, column in columns.items() if any(column) or name == "gain over none"}
+    return list(shown), [list(row) for row in zip(*shown.values(), strict=True)]
 
 
 def markdown_table(summary: dict[str, Any]) -> str:
@@ -223,8 +242,15 @@ def markdown_table(summary: dict[str, Any]) -> str:
     return "".join([head, "|---" * len(columns), "|\n", *rest])
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
+def _percent(fraction: float | None) -> str:
+    return "" if fraction is None else f"{100 * fraction:.1f}"
+
+
+def _interval(figure: Mapping[str, float] | None, name: str) -> str:
+    """Return a figure with its interval; empty without items."""
+    if not figure or not figure["n"]:
+        return ""
+    return f"{_percent(figure[name])} ({_percent(figure['low'])} to {_percent(figure['high'])})"
 
 
 def _mean(values: Sequence[float]) -> float:

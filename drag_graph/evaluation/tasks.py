@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drag_graph import log
+from drag_graph.ask.answers import plain_answer
 from drag_graph.errors import InputError, Withheld
 from drag_graph.evaluation.hub import TASKS, read_rows
 from drag_graph.inputs import InputLine, parse_lines, read_queries
@@ -16,11 +17,16 @@ from drag_graph.model import Query
 from drag_graph.ports.question_gate import Gate
 
 Split = Literal["all", "development", "test"]
+NO_ANSWER = "insufficient information"
+"""What public sets give as the answer to a question that their documents do not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskItem:
-    """A question with its gold answer and the evidence that the data set has for it."""
+    """A question with its gold answer and the evidence that the data set has for it.
+
+    The gold answers of a question without an answer are an empty tuple.
+    """
 
     query: Query
     evidence: tuple[str, ...] = ()
@@ -51,28 +57,30 @@ def read_task(
     """Read the items of a task: the file `task`, the file `data`/TASK.jsonl, or the data set on the hub.
 
     `evidence` is the key of a row's own evidence; rows without any are left out. `split` depends on a row's id alone, so an
-    item never changes sides. Rows that cannot be used are logged, and a repeated question is read once.
+    item never changes sides. `limit` draws a sample: the items with the lowest hashes of their ids. Rows that cannot be used
+    are logged, and a repeated question is read once.
 
     Raises InputError if no item remains.
     """
     items: dict[str, TaskItem] = {}
+    identities: dict[str, str] = {}
     problems: list[str] = []
     rows = without_evidence = repeated = 0
     for line in _lines(task, namespace, data):
         rows += 1
         item = _item(line, evidence)
+        identity = (line.query and line.query.input_id) or str(line.number)
         if isinstance(item, str):
             problems.append(f"line {line.number}: {item}")
             log.event("row left out", level=logging.WARNING, task=task, line=line.number, why=item)
-        elif in_split(item.query.input_id or str(line.number), split):
+        elif in_split(identity, split):
             if evidence and not item.evidence:
                 without_evidence += 1
             elif item.query.id in items:
                 repeated += 1
             else:
                 items[item.query.id] = item
-        if len(items) == limit:
-            break
+                identities[item.query.id] = identity
     if not items:
         counts = f"{rows} rows, {len(problems)} of them unusable, {without_evidence} without evidence"
         reason = f" ({problems[0]})" if problems else ""
@@ -81,7 +89,8 @@ def read_task(
     if without_evidence:
         log.event("rows without evidence left out", level=logging.WARNING, task=task, rows=without_evidence, key=evidence)
     left_out = {"unusable": len(problems), "without_evidence": without_evidence, "repeated": repeated}
-    return TaskItems(list(items.values()), left_out)
+    drawn = sorted(items, key=lambda id_: _hash(identities[id_]))[:limit] if limit else items
+    return TaskItems([items[id_] for id_ in drawn], left_out)
 
 
 def admitted(gate: Gate, items: Sequence[TaskItem]) -> list[TaskItem]:
@@ -104,7 +113,11 @@ def in_split(identity: str, split: Split) -> bool:
     """Whether an item belongs to a half of the set: `development` for choices, `test` for the final figure."""
     if split == "all":
         return True
-    return (hashlib.sha256(identity.encode()).digest()[0] % 2 == 0) == (split == "test")
+    return (_hash(identity)[0] % 2 == 0) == (split == "test")
+
+
+def _hash(identity: str) -> bytes:
+    return hashlib.sha256(identity.encode()).digest()
 
 
 def _lines(task: str, namespace: str, data: Path | None) -> Iterator[InputLine]:
@@ -122,9 +135,13 @@ def _item(line: InputLine, evidence: str) -> TaskItem | str:
     """Return the item of a line, or why the line is unusable."""
     if line.query is None:
         return line.problem
-    if line.query.gold is None:
+    gold = line.query.gold
+    if line.query.metadata.get("unanswerable") is True or (isinstance(gold, str) and plain_answer(gold) == NO_ANSWER):
+        gold = ()
+    if gold is None:
         return 'no "answer" to compare with'
     texts = line.query.metadata.get(evidence) or []
     texts = [texts] if isinstance(texts, str) else texts
     usable = tuple(text for text in texts if isinstance(text, str) and text.strip())
-    return TaskItem(line.query.model_copy(update={"metadata": {}}), usable)  # other columns of the set are not stored
+    # Other columns of the set are not stored.
+    return TaskItem(line.query.model_copy(update={"gold": gold, "metadata": {}}), usable)

@@ -51,9 +51,14 @@ def is_here(spec: ModelSpec) -> bool:
     return not spec.name or _is_own(spec) or is_local(spec.name, spec.base_url)
 
 
+def is_served(spec: ModelSpec) -> bool:
+    """Return whether a server runs the model of a role."""
+    return bool(spec.name) and not _is_own(spec) and _plugin_of(spec) is None
+
+
 def check_name(spec: ModelSpec) -> None:
     """Raise UnknownModel, with a similar name, if no model can have the name of `spec`. Loads nothing."""
-    if spec.name and not _is_own(spec) and _plugin_of(spec) is None:
+    if is_served(spec):
         check_served_name(spec.name, spec.base_url, role=spec.role, own_names=_OWN_NAMES.get(spec.role, ()))
 
 

@@ -142,11 +142,28 @@ def test_each_answer_of_a_model_is_kept_before_the_next_is_asked(evaluate, tmp_p
     with ScriptedServer() as server:
         server.always("student", says)
         done = evaluate(
-            "--modes", "none", "--student", "m", "--student-base-url", f"{server.url}?key=SECRET", "--scoring", "reply"
+            *("--modes", "none", "--student", "m", "--student-base-url", f"{server.url}?key=SECRET", "--scoring", "reply"),
+            *("--workers", "1"),
         )
     assert done.code == 0, done.err
     assert kept == [0, 1, 2, 3]
     assert "SECRET" not in "".join(path.read_text() for path in (tmp_path / "outcome").glob("*.json*"))
+
+
+def test_several_questions_of_a_served_student_are_asked_at_once_and_written_in_order(evaluate, tmp_path):
+    together = threading.Barrier(2)
+
+    def says(request):
+        together.wait(30)
+        return Say("A", delay=0.5 if ROWS[0][0] in request.prompt else 0.0)
+
+    with ScriptedServer() as server:
+        server.always("student", says)
+        flags = ("--modes", "none", "--student", "m", "--student-base-url", server.url, "--scoring", "reply", "--workers", "2")
+        done = evaluate(*flags)
+    assert done.code == 0, done.err
+    lines = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+    assert [line["question"] for line in lines] == [row[0] for row in ROWS]
 
 
 def test_an_answer_that_failed_is_told(evaluate):
@@ -231,8 +248,8 @@ def test_two_modes_of_one_outcome_are_compared_item_by_item(cli, evaluate, tmp_p
 def test_it_is_compared_with_naive_retrieval(evaluate, tmp_path):
     facts = [row[3] for row in ROWS]
     (tmp_path / "library").mkdir()
-    (tmp_path / "library" / "one.txt").write_text("\n\n".join(facts[:2]))
-    (tmp_path / "library" / "two.jsonl").write_text("".join(json.dumps({"text": fact}) + "\n" for fact in facts[2:]))
+    (tmp_path / "library" / "one.txt").write_text(facts[0])
+    (tmp_path / "library" / "two.jsonl").write_text("".join(json.dumps({"text": fact}) + "\n" for fact in facts[1:]))
     done = evaluate("--documents", str(tmp_path / "library"), "--max-lines", "1", "--modes", "none,evidence,bm25,cosine")
     assert done.code == 0, done.err
     assert done.json["modes"]["evidence"]["correct"] == done.json["modes"]["bm25"]["correct"] == 4
@@ -269,6 +286,90 @@ def test_questions_without_context_need_no_distillation_and_no_teacher(cli, task
     done = cli("eval", task, "--modes", "none", "--store", str(tmp_path / "empty.lbug"), "--json")
     assert (done.code, list(done.json["modes"]), done.json["n"]) == (0, ["none"], 4), done.err
     assert done.json["distilled"] == {}
+
+
+@pytest.fixture
+def open_task(tmp_path):
+    """A task of three open questions, one of them without an answer, and documents with the answers to the others."""
+    rows = [
+        {"id": "gas", "question": "Which gas do plants take in?", "answer": ["carbon dioxide", "CO2"]},
+        {"id": "rings", "question": "Which planet has rings?", "answer": "Saturn"},
+        {"id": "none", "question": "Which gas do bees breathe?", "answer": "Insufficient information."},
+    ]
+    (tmp_path / "open.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "library").mkdir()
+    for number, (_, _, _, fact) in enumerate(ROWS):
+        (tmp_path / "library" / f"{number}.txt").write_text(fact)
+    return str(tmp_path / "open.jsonl")
+
+
+def answer_as(request):
+    """Answer as a model would that abstains on one question, and that knows more than the lines about another."""
+    if "breathe?" in request.prompt:
+        return Say("The lines do not answer this question.")
+    rings = "Saturn [1]. It was visited by Cassini in 1997 [9]."
+    return Say(rings if "has rings?" in request.prompt else "Carbon dioxide [1].", finish_reason="length")
+
+
+def test_open_questions_are_asked_with_a_search_of_documents(cli, open_task, tmp_path):
+    store = ("--store", str(tmp_path / "graph.lbug"))
+    library, folder = str(tmp_path / "library"), str(tmp_path / "outcome")
+    flags = ("--search", "--documents", library, "--modes", "none,evidence,combined,bm25", "--folder", folder)
+    assert "The store is empty" in cli("eval", open_task, *flags, *store).err
+    assert cli("ingest", library, *store).code == 0
+    with ScriptedServer() as server:
+        server.always("student", answer_as)
+        student = ("--student", "m", "--student-base-url", server.url, "--relevance", "0", "--workers", "3")
+        done = cli("eval", open_task, *flags, *store, *student, "--json")
+        assert done.code == 0, done.err
+        records = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+        again = cli("eval", open_task, *flags, *store, *student, "--json")
+        assert again.json["modes"] == done.json["modes"]
+        table = cli("eval", open_task, *flags, *store, *student).out
+    for mode in ("evidence", "combined", "bm25"):
+        figures = done.json["modes"][mode]
+        assert (figures["correct"], figures["truncated"], figures["refused"]) == (2, 2, 0)
+        assert (figures["unsupported"]["count"], figures["unsupported"]["n"]) == (1, 2)
+        assert figures["abstained"]["right"]["fraction"] == 1.0
+        assert figures["abstained"]["wrong"]["fraction"] == 0.0
+        assert 0.5 < figures["f1"] < 1.0
+    assert not {"unsupported", "abstained"} & set(done.json["modes"]["none"])
+    assert "unsupported" in table
+    assert {record["mode"] for record in records if ROWS[2][3] in str(record["lines"])} == {"evidence", "combined", "bm25"}
+    gas = next(record for record in records if record["mode"] == "bm25" and "take in" in record["question"])
+    assert gas["golds"] == ["carbon dioxide", "CO2"]
+    assert gas["facts"]["sentences"][0]["lines"] == [1]
+    assert next(record for record in records if record["mode"] == "bm25" and "breathe" in record["question"])["abstained"]
+    other = cli("eval", open_task, *flags, *store, *student, "--max-answer-tokens", "9")
+    assert "another settings" in other.err
+    for wrong in (("--evidence", "facts"), ("--modes", "shuffled")):
+        assert "A search takes no lines" in cli("eval", open_task, "--search", *store, *wrong).err
+
+
+def test_a_judge_compares_two_modes(cli, open_task, tmp_path):
+    store, folder = ("--store", str(tmp_path / "graph.lbug")), str(tmp_path / "outcome")
+    assert cli("ingest", str(tmp_path / "library"), *store).code == 0
+
+    def verdict(request):
+        one, _, two = request.prompt.partition("[ANSWER 1]")[2].partition("[ANSWER 2]")
+        return Say("A" if "Saturn" in one else "B" if "Saturn" in two else "C")
+
+    with ScriptedServer() as server:
+        served = ("--student-base-url", server.url)
+        server.always("student", lambda request: answer_as(request) if "[EVIDENCE]" in request.prompt else Say("Unknown."))
+        modes = ("--search", "--modes", "none,evidence", "--relevance", "0", "--folder", folder)
+        assert cli("eval", open_task, *modes, *store, "--student", "m", *served).code == 0
+        server.always("student", verdict)
+        judge = ("--judge", "big", *served)
+        found = cli("eval", "compare", folder, folder, "--mode", "evidence,none", *judge, "--json")
+        assert found.code == 0, found.err
+        said = cli("eval", "compare", folder, folder, "--mode", "evidence,none", *judge)
+    judgement = found.json["judgement"]
+    assert [judgement[name] for name in ("judge", "wins", "losses", "ties", "n")] == ["big", 1, 0, 2, 3]
+    assert [item["verdict"] for item in judgement["items"] if "rings" in item["question"]] == ["first"]
+    assert "Judge big (judge/1): the first wins 1, loses 0, ties 2 of 3" in said.out
+    refused = cli("eval", "compare", folder, folder, "--mode", "evidence,none", "--judge", "nearest")
+    assert (refused.code, "does not support" in refused.err) == (2, True)
 
 
 def test_its_prompts_become_tasks_of_the_harness(cli, evaluate, tmp_path):

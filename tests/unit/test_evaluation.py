@@ -147,16 +147,21 @@ def test_figures_name_the_measure_that_fits_the_questions():
 @pytest.fixture
 def library(tmp_path):
     (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "long.md").write_text(f"{'word ' * 130}\n\nBees make honey.\n\nBees make honey.\n")
+    lines = [f"{'word ' * 300}", *(f"Line {number} {'of words ' * 60}" for number in range(3)), "Bees make honey."]
+    (tmp_path / "b" / "long.md").write_text("\n\n".join(lines))
+    (tmp_path / "b" / "same.txt").write_text("Saturn has\u2028rings.\n")
     (tmp_path / "a.jsonl").write_text('{"text": "Saturn has\u2028rings."}\n\n{"text": "Iron melts at 1538 degrees."}\n')
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     return tmp_path
 
 
-def test_documents_are_cut_into_passages(library):
+def test_documents_are_cut_at_line_ends_and_longer_lines_between_words(library):
     passages = baselines.read_passages(library)
-    assert passages[:2] == ["Saturn has rings.", "Iron melts at 1538 degrees."]
-    assert [len(passage.split()) for passage in passages[2:]] == [120, 10, 3]
+    assert passages[:2] == ["Saturn has\nrings.", "Iron melts at 1538 degrees."]
+    assert passages[2] == " ".join(["word"] * 240)
+    assert [passage.count("Line ") for passage in passages[3:]] == [1, 2]
+    assert passages[4].endswith("Bees make honey.")
+    assert max(map(len, passages)) <= baselines.PIECE
     assert baselines.read_passages(library / "a.jsonl") == passages[:2]
 
 
@@ -164,15 +169,29 @@ def test_documents_are_cut_into_passages(library):
 def test_the_best_passages_for_a_question_come_first(library, name):
     passages = baselines.read_passages(library)
     item = TaskItem(make_query("Which planet has rings?", None, namespace="n"))
-    ((graph,),) = baselines.passage_lines(name, passages, 2, LexicalEmbedder())([item])
-    assert graph.kept_evidence[0].text == "Saturn has rings."
-    assert len(graph.kept_evidence) <= 2
+    embedder, budget = LexicalEmbedder(), 40
+    find = baselines.passage_lines(name, passages, embedder, count_tokens=embedder.count_tokens, token_budget=budget)
+    ((graph,),) = find([item])
+    texts = [evidence.text for evidence in graph.kept_evidence]
+    assert texts[0] == "Saturn has rings."
+    assert sum(map(embedder.count_tokens, texts)) <= budget
+    assert graph.document is not None, "lines of documents are quoted"
     assert {call.model for call in graph.calls} == {name}
+
+
+def test_passages_fill_the_token_budget_and_the_last_one_is_cut():
+    passages = ["one two three", "four five\nsix seven eight nine", "ten"]
+    found = [baselines.filled(passages, lambda text: len(text.split()), budget) for budget in (3, 8, 17, 100)]
+    assert found[:2] == [[], ["one two three"]]
+    assert found[2][0] == passages[0]
+    assert "four five six seven eight nine".startswith(found[2][1])
+    assert len(found[2]) == 2
+    assert len(found[3]) == 3
 
 
 def test_documents_without_a_word_are_told():
     with pytest.raises(InputError, match="no searchable word"):
-        baselines.by_bm25(["the and of"], 3)
+        baselines.by_bm25(["the and of"])
 
 
 def test_leaking_items_are_left_out_with_what_they_gain():
@@ -260,11 +279,32 @@ def test_probabilities_sum_to_one(scores):
 
 
 def test_a_task_is_read_with_its_own_evidence(data):
-    items = read_task("qasc", namespace="n", data=data, evidence="facts", limit=3).items
+    items = read_task("qasc", namespace="n", data=data, evidence="facts").items[:3]
     assert [item.query.input_id for item in items] == ["row-0", "row-1", "row-2"]
     assert items[1].evidence == ("F1",)
     assert items[1].query.gold == 1
     assert items[1].curated() == {"question": "What is 1?", "options": ["one", "two"], "evidence": ["F1"]}
+
+
+def test_a_limit_draws_the_same_sample_whatever_the_order_of_the_rows(data):
+    first = read_task("qasc", namespace="n", data=data, limit=10).items
+    (data / "qasc.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reversed(ROWS)))
+    assert read_task("qasc", namespace="n", data=data, limit=10).items == first
+    assert [item.query.input_id for item in first] != [row["id"] for row in ROWS[:10]]
+    assert read_task("qasc", namespace="n", data=data, limit=20).items[:10] == first
+
+
+def test_questions_without_an_answer_are_recognised(tmp_path):
+    rows = [
+        {"id": "a", "question": "Who?", "answer": "Insufficient information."},
+        {"id": "b", "question": "When?", "unanswerable": True},
+        {"id": "c", "question": "Where?", "answer": ["Rome", "Roma"], "unanswerable": False},
+        {"id": "d", "question": "Why?"},
+    ]
+    (tmp_path / "task.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = read_task(str(tmp_path / "task.jsonl"), namespace="n")
+    assert {item.query.input_id: item.query.gold for item in found.items} == {"a": (), "b": (), "c": ("Rome", "Roma")}
+    assert found.left_out["unusable"] == 1
 
 
 def test_the_halves_are_apart_whole_and_the_same_whatever_else_is_asked(data):
