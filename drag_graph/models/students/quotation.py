@@ -116,7 +116,10 @@ def best_quotation(question: str, lines: Sequence[Line], similarities: Similarit
 
 
 def sentences(question: str, lines: Sequence[Line]) -> list[Sentence]:
-    """Return the sentences of all lines. A row of a table is one sentence; so is each line that is no span."""
+    """Return the sentences of all lines. A row of a table is one sentence; so is each line that is no span.
+
+    Not to be quoted: headings and questions that add no word to the question asked, and sentences about another identifier.
+    """
     asked, specifics, headings = words_of(question), Specifics(question), dict[str, str]()
     result = list[Sentence]()
     for line in lines:
@@ -125,11 +128,13 @@ def sentences(question: str, lines: Sequence[Line]) -> list[Sentence]:
         words, of_heading = [words_of(text) for text in texts], words_of(heading)
         for place, text in enumerate(texts):
             passage = of_heading.union(*words[max(0, place - AROUND[0]) : place + 1 + AROUND[1]])
-            is_title = line.kind == "span" and not _CLOSED.search(text) and words[place] <= asked | of_heading
+            is_asking = _ASKING.search(text) is not None
+            may_be_empty = is_asking or (line.kind == "span" and not _CLOSED.search(text))
+            is_empty = may_be_empty and words[place] <= asked | of_heading
             before = texts[place - 1] if place else ""
             is_other = any(specifics.is_about_other(f"{heading} {near} {text}") for near in ("", before))
-            loss = ASKS * bool(_ASKING.search(text)) + RESTATES * (line.kind == "edge")
-            result.append(Sentence(text, words[place], passage, loss, is_quotable=not (is_title or is_other)))
+            loss = ASKS * is_asking + RESTATES * (line.kind == "edge")
+            result.append(Sentence(text, words[place], passage, loss, is_quotable=not (is_empty or is_other)))
     return result
 
 
@@ -159,6 +164,6 @@ def _focus(question: str) -> str:
 
 
 def _says_else(one: Sentence, other: Sentence, asked: frozenset[str]) -> bool:
-    """Whether most of what a sentence adds to the question is not in another one."""
+    """Whether half of what a sentence adds to the question, or more, is not in another one."""
     added = one.words - asked
-    return one is not other and 2 * len(added - other.words) > len(added)
+    return 0 < len(added) <= 2 * len(added - other.words)
