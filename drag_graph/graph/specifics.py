@@ -1,4 +1,4 @@
-"""The numbers, dates, times and names in a text, and which of them other texts lack.
+"""The numbers, dates, times, names and identifiers in a text, and which of them other texts lack.
 
 Numbers compare by value ("two" is 2, "1,000" is 1000), times in 24 hours, dates as far as both are known, names by their words.
 A name is a capitalised word; the first word of a sentence counts only before another one or with a possessive. Names are found
@@ -24,6 +24,8 @@ _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 _OPENS_SENTENCE = re.compile(r"(?:^|[.!?:;\u201c\"(\[]\s*|[\n*\u2022-]\s+)$")
 _ENGLISH = word_list("articles") | PREPOSITIONS | word_list("function_words")
 NO_NAMES = _ENGLISH | word_list("fillers") | word_list("pronouns") | frozenset(MONTHS) | word_list("replies")
+_IDENTIFIER = re.compile(r"(?<![\w-])([A-Za-z]+)([-_/ ]?)(\d[\w-]*)", re.ASCII)
+_LABELS = word_list("labels")
 _WORDS_OF_A_LANGUAGE = 6
 _NOON = 12
 
@@ -63,6 +65,19 @@ class Specifics:
                     continue
             names.append(word)
         return names
+
+    @cached_property
+    def identifiers(self) -> frozenset[tuple[str, str]]:
+        """The kind and number of each identifier: "V-1234" is "v" and "1234", "order 7731" is "order" and "7731"."""
+        found = (match.groups() for match in _IDENTIFIER.finditer(self._rest))
+        return frozenset((fold(kind), fold(number)) for kind, gap, number in found if gap != " " or fold(kind) in _LABELS)
+
+    def is_about_other(self, text: str) -> bool:
+        """Whether a text has an identifier of the same kind as one of these, and none of these."""
+        others = Specifics(text).identifiers if self.identifiers else frozenset()
+        return others.isdisjoint(self.identifiers) and not {kind for kind, _ in self.identifiers}.isdisjoint(
+            kind for kind, _ in others
+        )
 
     def absent_from(self, texts: Iterable[str]) -> list[str]:
         """Return what none of the texts has."""
