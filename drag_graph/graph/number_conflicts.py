@@ -157,14 +157,14 @@ def _amount(tokens: list[str], place: int, *, is_phrase: bool) -> tuple[float, s
     )
     if noun(earlier) in _LABELS or (names_thing and scale == 1.0 and not unit):
         return None
-    return _number(_NUMBERS.get(token, token)) * scale, unit, end
+    return parsed_number(_NUMBERS.get(token, token)) * scale, unit, end
 
 
 def _unit(word: str) -> str:
     return _UNITS.get(fold(word)) or _UNITS.get(noun(fold(word)), "")
 
 
-def _number(text: str) -> float:
+def parsed_number(text: str) -> float:
     """Return a number as written: a comma or a point before three digits separates thousands."""
     if _THOUSANDS.fullmatch(text):
         return float(re.sub("[.,]", "", text))
