@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from drag_graph.distill.entity_merging import COMPARED, Thresholds, merge_entities, merge_predicates, predicate_text
 from drag_graph.distill.evidence_ranking import cosines
 from drag_graph.distill.triple_extraction import RawTriple
-from drag_graph.graph.contradictions import pointed_at, predicates_contradict, sounds_like_pronoun
+from drag_graph.graph.contradictions import contradicted, pointed_at, sounds_like_pronoun
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.name_forms import ARTICLES, clean, fold, predicate_key, spaced, tokens
 from drag_graph.graph.names import canonical_name
@@ -94,10 +94,10 @@ def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:
     keys: dict[tuple[str, str], set[str]] = {}
     for item in items:
         keys.setdefault((item.subject_id, item.object_id), set()).add(item.predicate_key)
+    denied = {pair: contradicted(parallel) for pair, parallel in keys.items()}
     result = []
     for item in items:
-        parallel = keys[item.subject_id, item.object_id]
-        keys_of_pair = {key for key in parallel if predicates_contradict(item.predicate_key, key)}
+        keys_of_pair = denied[item.subject_id, item.object_id].get(item.predicate_key, set())
         opposed = tuple(sorted(keys_of_pair | by_number.get((item.subject_id, item.claim), set())))
         result.append(item.model_copy(update={"opposes": opposed}) if opposed != item.opposes else item)
     return tuple(result)
