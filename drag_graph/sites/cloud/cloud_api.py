@@ -159,10 +159,6 @@ def _add_summaries(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
         if not await asyncio.to_thread(cloud.upload, site, body.summaries):
             raise HTTPException(401, STRANGER)
 
-    @app.delete("/v1/summaries")
-    async def withdraw(site: Annotated[RegisteredSite, Depends(caller)]) -> None:
-        await asyncio.to_thread(cloud.sync, site, {})
-
 
 def _add_work(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
     """Add the routes for work and its replies."""
