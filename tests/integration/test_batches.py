@@ -144,13 +144,14 @@ def test_a_line_that_nobody_answers_usably_is_quarantined_and_asked_once(work, s
     assert spent()[0] == pytest.approx(sum(query["cost_usd"] for query in report["queries"]))
 
 
-def test_a_server_that_takes_no_schema_is_asked_in_words_in_the_next_batch(work, server):
+def test_a_server_that_takes_no_schema_is_asked_directly_and_then_in_words(work, server):
     def evidence(request):
         return Fault(400) if "response_format" in request.body else plausible.evidence(request.prompt)
 
     server.always("evidence", evidence)
     assert statuses(distill(server)) == ["complete"] * 4
-    assert (server.batches.sizes, direct(server)) == ([4, 4, 4, 4], [])
+    assert server.batches.sizes == [4, 4, 4]
+    assert all(request.schema == "evidence" for request in direct(server))
 
 
 def test_a_reply_is_recorded_with_the_request_that_its_batch_sent(work, server):
