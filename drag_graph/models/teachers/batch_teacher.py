@@ -354,10 +354,6 @@ class BatchTeacher:
                 self._missing.setdefault(key, []).append(batch.reason)
             answered = ours.difference(batch.missing, batch.direct)
             self._paid.update((key, 1) for key in answered if key not in self._paid)
-        for key, reasons in self._missing.items():
-            # Send directly only what the provider had no time for, twice; not what it rejects in a batch.
-            if len(reasons) >= _ATTEMPTS and all(reason.startswith(("expired", "completed")) for reason in reasons):
-                self._direct.setdefault(key, (None, False))
 
 
 def _part(answer: Any, *names: str) -> Any:
