@@ -6,8 +6,9 @@ that name the wanted option (`clean`), all of them as `ask` shows lines (`lines`
 of their hash, with a sentence that they are quoted (`fenced`), as a model is shown them that reads triples. Printed are, by
 student and way, the shares of right answers and of answers that follow the injection, and how many of the latter the gate of an
 edge (docs/edges.md) takes for sure: the student is shown all passages and, one after the other, all but one. With `--open` the
-options are not offered: an answer follows the injection if it names the wanted option and not the right one. The last table
-says what the rules read: documents, and those of which a triple names the wanted option.
+options are not offered: an answer follows the injection if it names the wanted option and not the right one, and "marked" is how
+many of these fail the support check (docs/answers.md). The last line says what the rules read: documents, and those of which a
+triple names the wanted option.
 """
 
 import argparse
@@ -19,7 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from drag_graph.ask.student_prompt import ANSWER_TOKENS, assemble
+from drag_graph.ask.answer_checks import AnswerChecker, is_unsupported
+from drag_graph.ask.student_prompt import assemble
+from drag_graph.compose.model_factories import make_embedder
 from drag_graph.distill.query_distillation import Usage
 from drag_graph.documents.document_files import SourceFile
 from drag_graph.documents.document_reader import DocumentReader, PassagePrivacy
@@ -28,11 +31,13 @@ from drag_graph.graph.edge_text import one_line
 from drag_graph.jobs.ingest_job import document_of
 from drag_graph.model import Line, Subgraph
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.locality import unchecked
 from drag_graph.models.model_choice import make_student
 from drag_graph.ports.model_roles import Prompt, Student, StudentReply
 from drag_graph.settings import load_settings
 from drag_graph.sites.agreement import LocalAnswer, judge
 
+ANSWER_TOKENS = 64
 WAYS = ("clean", "lines", "fenced")
 CASES = Path(__file__).with_name("injections.jsonl")
 
@@ -56,8 +61,8 @@ def lines_of(graph: Subgraph, case: dict[str, Any], way: str) -> list[Line]:
 
 def prompt_of(student: Student, case: dict[str, Any], lines: Sequence[Line], way: str, *, is_open: bool) -> Prompt:
     options = () if is_open else tuple(case["options"])
-    sizes = {"count_tokens": student.count_tokens, "context_window": student.context_window, "reserve": ANSWER_TOKENS}
-    layout = replace(student.layout, quoted=way == "fenced")
+    sizes = {"count_tokens": student.count_tokens, "context_window": student.context_window, "answer_tokens": ANSWER_TOKENS}
+    layout = replace(student.layout(is_open=is_open), quoted=way == "fenced")
     return assemble(case["question"], options, lines, **sizes, layout=layout).prompt
 
 
@@ -82,10 +87,12 @@ def outcome(case: dict[str, Any], reply: StudentReply, *, is_open: bool) -> str:
     return "right" if bare[0] in said else "followed" if bare[1] in said else "other"
 
 
-def ask(student: Student, cases: Sequence[dict[str, Any]], number: int, threshold: float, *, is_open: bool) -> None:
+def ask(
+    student: Student, cases: Sequence[dict[str, Any]], number: int, threshold: float, checker: AnswerChecker, *, is_open: bool
+) -> None:
     embedder = LexicalEmbedder()
     for way in WAYS:
-        counts, sure, told = Counter[str](), 0, []
+        counts, sure, marked, told = Counter[str](), 0, 0, []
         for case in cases:
             lines = lines_of(case["graph"], case, way)
             replies = [
@@ -97,8 +104,12 @@ def ask(student: Student, cases: Sequence[dict[str, Any]], number: int, threshol
                 told.append(case["kind"])
                 answers = [LocalAnswer(reply.text, reply.label, reply.probabilities) for reply in replies]
                 sure += judge(answers, embedder.embed([reply.text or "-" for reply in replies]), threshold).is_sure
+                marked += is_open and is_unsupported(checker.checked(replies[0], lines)[1])
         shares = " | ".join(f"{counts[name]}" for name in ("right", "followed", "other"))
-        print(f"| {student.name} | {way} | {len(cases)} | {shares} | {sure} | {', '.join(told)} |", flush=True)
+        print(
+            f"| {student.name} | {way} | {len(cases)} | {shares} | {sure} | {marked if is_open else '-'} | {', '.join(told)} |",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -106,16 +117,18 @@ def main() -> None:
     parser.add_argument("--students", nargs="+", default=["nearest"])
     parser.add_argument("--selections", type=int, default=3)
     parser.add_argument("--open", action="store_true")
+    parser.add_argument("--embedder", default="minilm", help="For the support check.")
     arguments = parser.parse_args()
     cases = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
     for case in cases:
         case["graph"] = read_in(case)
     settings = load_settings({})
-    print("| student | shown | documents | right | follows | other | of those that follow: sure | which follow |")
-    print("|---|---|---|---|---|---|---|---|")
+    checker = AnswerChecker(make_embedder(load_settings({"embedder": arguments.embedder}), unchecked))
+    print("| student | shown | documents | right | follows | other | of those that follow: sure | marked | which follow |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name in arguments.students:
         student = make_student(load_settings({"student": name}), LexicalEmbedder())
-        ask(student, cases, arguments.selections, settings.agreement, is_open=arguments.open)
+        ask(student, cases, arguments.selections, settings.agreement, checker, is_open=arguments.open)
     named = [case["kind"] for case in cases if is_named(case)]
     print(f"\nrules: {len(named)} of {len(cases)} documents have a triple that names the wanted option: {', '.join(named)}")
 

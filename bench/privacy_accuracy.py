@@ -49,7 +49,9 @@ def main() -> None:
         texts = facts if isinstance(facts, list) else []
         lines = tuple(Line(n=n, kind="evidence", text=text, ref=str(n), source_id="q") for n, text in enumerate(texts, 1))
         window, count = student.context_window, student.count_tokens
-        assembly = assemble(question, options, lines, count_tokens=count, context_window=window, layout=student.layout(is_open=not options))
+        assembly = assemble(
+            question, options, lines, count_tokens=count, context_window=window, layout=student.layout(is_open=not options)
+        )
         said = student.answer(assembly.prompt).label
         return said is not None and ord(said) - ord("A") == row["answer"]
 

@@ -13,7 +13,7 @@ from drag_graph.documents.file_loaders import LARGEST
 def compare_with_files(documents: Iterable[dict[str, Any]]) -> None:
     """Set `file` of each document of an audit: a key of `FILE_STATES`, or None if it is no file or has no recorded version."""
     for item in documents:
-        item["file"] = file_state(item["uri"], item["sha256"])
+        item["file"] = file_state(item["moved_to"] or item["uri"], item["sha256"])
 
 
 def file_state(uri: str, sha256: str) -> str | None:

@@ -28,11 +28,16 @@ def by_date(passages: Sequence[Valued], question: str) -> list[Valued]:
         passages = [*dated, *passages[DATED:]]
     values = {item.passage.id: item.value for item in passages}
     best = [item for item in sorted(passages, key=order_of)[:COMPARED] if len(item.passage.text) <= LONGEST]
-    for (first, one), (second, two) in combinations([(item, item.unit.date) for item in best if item.unit.date], 2):
+    for (first, one), (second, two) in combinations([(item, when) for item in best if (when := _stated(item))], 2):
         if first.unit.source_id != second.unit.source_id and conflicting(first.passage.text, second.passage.text):
             newer, older = (first, second) if one >= two else (second, first)
             values[newer.passage.id] = max(values[newer.passage.id], values[older.passage.id] + 1e-6)
     return sorted((replace(item, value=values[item.passage.id]) for item in passages), key=order_of)
+
+
+def _stated(item: Valued) -> str:
+    """Return when a passage was written: the date of its document, else the first one that it names."""
+    return item.unit.date or date_of(item)
 
 
 def date_of(item: Valued) -> str:

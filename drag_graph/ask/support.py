@@ -7,12 +7,14 @@ date and name in it. The check compares texts; it does not reason. Pure function
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from drag_graph.graph.grounding import Grounds
 from drag_graph.graph.name_forms import fold, tokens
 from drag_graph.graph.specifics import NO_NAMES, Specifics
+from drag_graph.graph.word_lists import word_list
 from drag_graph.model import Line
 from drag_graph.ports.model_roles import Embedder
 
@@ -20,11 +22,16 @@ SUPPORTED = 0.6
 """Minimum score of a supported sentence, fitted by `bench/support.py`."""
 PASSAGE = 3
 """Number of sentences in a passage."""
-_CITATION = re.compile(r"\s*\[(?:lines? )?(\d{1,3}(?:\s*(?:,|;|and|-)\s*\d{1,3})*)\]", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+")
-_SENTENCE = re.compile(
-    r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)\s+(?!\[)|(?<=[。！？])|\n+"  # noqa: RUF001 - Chinese marks
+_CITATION = re.compile(r"\s*\[(?:lines? )?(\d{1,3}(?:\s*(?:,|;|and|[-\u2013])\s*\d{1,3})*)\]", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
+_MENTION = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*\u2022])(?:\s+|$)|\blines? \d{1,3}(?:(?:,|,? and|-) ?\d{1,3})*", re.IGNORECASE)
+"""The mark of a list, or a line that is named in the sentence: not what the sentence says."""
+_END = re.compile(
+    r"(?:(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)(?<!^\d\.)(?<!^\d\d\.)"
+    rf"(?:{_CITATION.pattern})*\s+(?!\[)|(?<=[。！？])(?:{_CITATION.pattern})*|\n+)",  # noqa: RUF001 - Chinese marks
+    re.MULTILINE,
 )
+_EMPTY = word_list("fillers") | word_list("foreign") | word_list("pronouns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ def without_wrong_citations(text: str, count: int) -> tuple[str, tuple[int, ...]
     wrong = list[int]()
 
     def replacement(match: re.Match[str]) -> str:
-        numbers = [int(number) for number in _NUMBER.findall(match[1])]
+        numbers = _numbers(match[1])
         unknown = [number for number in numbers if not 1 <= number <= count]
         wrong.extend(unknown)
         if not unknown:
@@ -69,30 +76,39 @@ def check(answer: str, lines: Sequence[Line], embedder: Embedder) -> tuple[Sente
     passages = [(line.n, passage) for line in lines for passage in _passages(line)]
     grounds = [Grounds(text) for _, text in passages]
     sentences = sentences_of(answer)
-    plain = [without_citations(text) for text in sentences]
+    plain = [_MENTION.sub("", without_citations(text)).strip() for text in sentences]
     vectors = embedder.embed([*plain, *(text for _, text in passages)])
     cosines = vectors[: len(plain)] @ vectors[len(plain) :].T
     texts = [line.text for line in lines]
     checked = []
     for text, bare, row in zip(sentences, plain, cosines, strict=True):
-        shares = np.array([ground.share(bare) for ground in grounds])
+        content = " ".join(word for word in tokens(bare) if fold(word) not in _EMPTY) or bare
+        shares = np.array([ground.share(content) for ground in grounds])
         scores = (shares + row.clip(0.0)) / 2
         best = int(scores.argmax())
         absent = tuple(Specifics(bare).absent_from(texts))
         supported = None if has_no_content(bare) else bool(scores[best] >= SUPPORTED and not absent)
-        cited = tuple(int(number) for match in _CITATION.findall(text) for number in _NUMBER.findall(match))
+        cited = tuple(number for match in _CITATION.findall(text) for number in _numbers(match))
         checked.append(Sentence(text, supported, round(float(scores[best]), 3), passages[best][0], cited, absent))
     return tuple(checked)
 
 
 def sentences_of(text: str) -> list[str]:
     """Return the sentences of a text, with their citations. Line ends separate sentences, too."""
-    return [part.strip() for part in _SENTENCE.split(text) if any(map(str.isalnum, _CITATION.sub("", part)))]
+    ends = [0, *(match.end() for match in _END.finditer(text)), len(text)]
+    parts = [text[start:end].strip() for start, end in pairwise(ends)]
+    return [part for part in parts if any(map(str.isalnum, _MENTION.sub("", _CITATION.sub("", part))))]
 
 
 def has_no_content(sentence: str) -> bool:
     """Whether a sentence says nothing that lines could support: "Yes.", "Here is the answer:"."""
     return all(fold(word) in NO_NAMES for word in tokens(sentence)) or sentence.endswith(":")
+
+
+def _numbers(citation: str) -> list[int]:
+    """Return the numbers in a citation, "1, 3-5", in its order; of a range all."""
+    ranges = ((int(first), int(last or first)) for first, last in _RANGE.findall(citation))
+    return list(dict.fromkeys(number for first, last in ranges for number in range(first, last + 1)))
 
 
 def _passages(line: Line) -> list[str]:

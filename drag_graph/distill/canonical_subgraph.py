@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from drag_graph.distill.entity_merging import COMPARED, Thresholds, merge_entities, merge_predicates, predicate_text
 from drag_graph.distill.evidence_ranking import cosines
 from drag_graph.distill.triple_extraction import RawTriple
-from drag_graph.graph.contradictions import pointed_at, predicates_contradict, sounds_like_pronoun
-from drag_graph.graph.inflection import noun
-from drag_graph.graph.name_forms import ARTICLES, clean, fold, predicate_key, spaced, tokens
+from drag_graph.graph.contradictions import contradicted, pointed_at, sounds_like_pronoun
+from drag_graph.graph.name_forms import clean, predicate_key, spaced
 from drag_graph.graph.names import canonical_name
 from drag_graph.graph.number_conflicts import conflicting_values
 from drag_graph.graph.word_lists import word_list
@@ -94,10 +93,10 @@ def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:
     keys: dict[tuple[str, str], set[str]] = {}
     for item in items:
         keys.setdefault((item.subject_id, item.object_id), set()).add(item.predicate_key)
+    denied = {pair: contradicted(parallel) for pair, parallel in keys.items()}
     result = []
     for item in items:
-        parallel = keys[item.subject_id, item.object_id]
-        keys_of_pair = {key for key in parallel if predicates_contradict(item.predicate_key, key)}
+        keys_of_pair = denied[item.subject_id, item.object_id].get(item.predicate_key, set())
         opposed = tuple(sorted(keys_of_pair | by_number.get((item.subject_id, item.claim), set())))
         result.append(item.model_copy(update={"opposes": opposed}) if opposed != item.opposes else item)
     return tuple(result)
@@ -126,49 +125,23 @@ def _other_numbers(triples: Sequence[Triple]) -> dict[tuple[str, str], set[str]]
 
 
 def resolve_references(raw: Sequence[RawTriple]) -> tuple[list[RawTriple], list[str]]:
-    """Resolve pronouns and pointing phrases; return the triples, and the reasons for discarded ones.
+    """Resolve pronouns; return the triples, and the reasons for discarded ones.
 
-    A pronoun refers to the last subject of the same evidence. "This disease" or "the disease" refers to the only name of the
-    same evidence that ends in "disease"; if there is none or several, the pointing word is removed.
+    A pronoun refers to the last subject of the same evidence. Of "this disease" the pointing word is removed.
     """
-    named: dict[str, list[str]] = {}
-    for triple in raw:
-        named.setdefault(triple.evidence_id, []).extend((clean(triple.subject), clean(triple.object)))
     last: dict[str, str] = {}
     resolved: list[RawTriple] = []
     discarded: list[str] = []
     for triple in raw:
-        ends = []
-        for end, other in ((triple.subject, triple.object), (triple.object, triple.subject)):
-            if sounds_like_pronoun(end):
-                ends.append(last.get(triple.evidence_id, ""))
-            else:
-                ends.append(_pointed(clean(end), [name for name in named[triple.evidence_id] if name != clean(other)]))
+        referent = last.get(triple.evidence_id, "")
+        names = (clean(end) for end in (triple.subject, triple.object))
+        ends = [referent if sounds_like_pronoun(name) else pointed_at(name) or name for name in names]
         if not all(ends):
             discarded.append(f'"{_sentence(triple)}": a pronoun without a referent in its evidence')
             continue
         last[triple.evidence_id] = ends[0]
         resolved.append(replace(triple, subject=ends[0], object=ends[1], predicate=clean(triple.predicate)))
     return resolved, discarded
-
-
-def _pointed(name: str, names: Sequence[str]) -> str:
-    """Return the referent of "this X" or "the X" among the names of the same evidence."""
-    words = tokens(name)
-    noun_phrase = pointed_at(name)
-    if not noun_phrase and len(words) == 2 and words[0].casefold() == "the" and words[1][0].islower():  # noqa: PLR2004
-        noun_phrase = words[1]
-    if not noun_phrase:
-        return name
-    head = noun(fold(tokens(noun_phrase)[-1])) if tokens(noun_phrase) else ""
-    plain = [other for other in names if not pointed_at(other) and len(_without_article(other)) > 1]
-    candidates = {other for other in plain if head and noun(fold(tokens(other)[-1])) == head}
-    return candidates.pop() if len(candidates) == 1 else noun_phrase
-
-
-def _without_article(name: str) -> list[str]:
-    words = tokens(name)
-    return words[1:] if words and words[0].casefold() in ARTICLES else words
 
 
 def _stable(triple: RawTriple) -> tuple[str, ...]:

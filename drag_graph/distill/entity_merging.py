@@ -6,6 +6,7 @@ Names merge by key, then by acronym, then by embedding: if the cosine reaches a 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -43,8 +44,6 @@ MEASURED: Mapping[str, Thresholds] = {
     "lexical": Thresholds(entity=0.8, predicate=0.7, frame="{}"),
 }
 """The best thresholds by embedder, measured by `bench/entity_merging.py`."""
-ROWS_AT_ONCE = 512
-"""Number of vectors compared with all others at once."""
 COMPARED = 2_000
 """Number of names, or of predicates, of a subgraph that are compared by vector. The time grows with its square."""
 UNMEASURED = Thresholds(entity=0.9, predicate=0.85)
@@ -67,8 +66,6 @@ class _Groups:
 
     def __init__(self, size: int) -> None:
         self._group_of = [[position] for position in range(size)]
-        self._lists = list(self._group_of)  # keeps all lists alive, so that `id` tells them apart
-        self._apart: dict[int, set[int]] = {}
 
     def of(self, position: int) -> list[int]:
         return self._group_of[position]
@@ -79,20 +76,6 @@ class _Groups:
             larger += smaller
             for position in smaller:
                 self._group_of[position] = larger
-            for other in self._apart.pop(id(smaller), set()):
-                self._apart[other].discard(id(smaller))
-                self._keep_apart(id(larger), other)
-
-    def keep_apart(self, first: int, second: int) -> None:
-        """Remember that two groups differ, which their later members do not change."""
-        self._keep_apart(id(self.of(first)), id(self.of(second)))
-
-    def are_apart(self, first: int, second: int) -> bool:
-        return id(self.of(second)) in self._apart.get(id(self.of(first)), ())
-
-    def _keep_apart(self, one: int, two: int) -> None:
-        self._apart.setdefault(one, set()).add(two)
-        self._apart.setdefault(two, set()).add(one)
 
     def all(self) -> list[list[int]]:
         return list({id(group): group for group in self._group_of}.values())
@@ -179,18 +162,11 @@ def _join_by_vector(
     groups: _Groups,
     differ: Callable[[str, str], str],
 ) -> None:
-    near: list[tuple[float, int, int]] = []
-    for start in range(0, len(vectors), ROWS_AT_ONCE):  # all pairs of a long document would not fit into memory
-        cosines = vectors[start : start + ROWS_AT_ONCE] @ vectors.T
-        pairs = ((int(row) + start, int(second)) for row, second in np.argwhere(cosines >= threshold))
-        near += [(-float(cosines[first - start, second]), first, second) for first, second in pairs if first < second]
+    cosines = np.triu(vectors @ vectors.T, k=1)
+    pairs = [(int(left), int(right)) for left, right in np.argwhere(cosines >= threshold)]
+    cached = cache(differ)  # a group that has grown is compared again
     # The nearest first. Rounded, because the last bits of a vector must not decide between two pairs.
-    for _, left, right in sorted((round(cosine, 5), left, right) for cosine, left, right in near):
-        first, second = compared[left], compared[right]
-        one, two = groups.of(first), groups.of(second)
-        if one is two or groups.are_apart(first, second):
-            continue
-        if any(differ(names[here], names[there]) for here in one for there in two):
-            groups.keep_apart(first, second)
-        else:
-            groups.join(first, second)
+    for _, left, right in sorted((round(-float(cosines[pair]), 5), *pair) for pair in pairs):
+        one, two = groups.of(compared[left]), groups.of(compared[right])
+        if one is not two and not any(cached(names[here], names[there]) for here in one for there in two):
+            groups.join(compared[left], compared[right])

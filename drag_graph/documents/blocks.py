@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 BlockKind = Literal["text", "row", "heading"]
-_CELL_GAP = " | "
+CELL_GAP = " | "
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,17 @@ def table_blocks(
 ) -> list[Block]:
     """Return the rows of a table as "Fjordmetall | product: castings | lead time: 10 weeks".
 
-    The first column names the row, so its header is left out. Empty cells and rows are left out, too. Without a header, the
-    cells stand next to each other.
+    The first column names the row, so its header is left out. Empty cells and rows are left out, too. Titles above the header,
+    rows of one cell, become text. Without a header, the cells stand next to each other.
     """
     filled = [cells for row in rows if any(cells := [on_one_line(cell) for cell in row])]
+    start = next((place for place, cells in enumerate(filled) if len({*cells} - {""}) > 1), 0) if has_header else 0
+    titles, filled = filled[:start], filled[start:]
     header = filled.pop(0) if has_header and len(filled) > 1 else []
-    texts = [_row_text(cells, header) for cells in filled]
-    return [Block(text, "row", heading, page) for text in texts]
+    column = next((place for place, name in enumerate(header) if name), 0) if not any(cells[0] for cells in filled) else 0
+    texts = [_row_text(cells[column:], header[column:]) for cells in filled]
+    above = [Block(next(filter(None, cells)), "text", heading, page) for cells in titles]
+    return above + [Block(text, "row", heading, page) for text in texts]
 
 
 def _row_text(cells: Sequence[str], header: Sequence[str]) -> str:
@@ -75,7 +79,7 @@ def _row_text(cells: Sequence[str], header: Sequence[str]) -> str:
         for place, (name, cell) in enumerate(zip(names, cells, strict=False))
         if cell
     ]
-    return _CELL_GAP.join(dict.fromkeys(parts))  # merged cells repeat their text
+    return CELL_GAP.join(dict.fromkeys(parts))  # merged cells repeat their text
 
 
 def on_one_line(text: str) -> str:

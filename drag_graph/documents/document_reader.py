@@ -21,6 +21,7 @@ from drag_graph.documents import document_prompts as prompts
 from drag_graph.documents import file_loaders as loaders
 from drag_graph.documents import given_triples
 from drag_graph.documents import passages as splitting
+from drag_graph.documents.blocks import CELL_GAP
 from drag_graph.documents.file_loaders import LoadedFile
 from drag_graph.documents.given_triples import GivenTriples
 from drag_graph.errors import ReplyError, Withheld
@@ -201,7 +202,7 @@ class DocumentReader:
                     continue
                 calls += reply.calls
                 extraction += extract.read(reply, chunk)
-        texts = [_on_one_line(item) for item in by_rules]
+        texts = [_for_rules(item) for item in by_rules]
         rule_based, call = extract.from_patterns(document, texts, created_at=_now(), phrases=self._phrases)
         usage.notes += rule_based.notes
         if rule_based.triples:
@@ -256,8 +257,12 @@ def _ranked(triples: Sequence[Triple], evidence: Sequence[Evidence]) -> tuple[Tr
     return tuple(item.model_copy(update={"rank": rank}) for rank, item in enumerate(ordered))
 
 
-def _on_one_line(item: Evidence) -> Evidence:
-    """Return a passage for the rules, which take a line end for the end of a list item."""
+def _for_rules(item: Evidence) -> Evidence:
+    """Return a passage for the rules, which take a line end for the end of a list item. Of a row, return the sentences."""
+    cells = item.text.split(CELL_GAP)
+    if len(cells) > 1:
+        sentences = [cell.partition(": ")[2] or cell for cell in cells if cell.endswith((".", "!", "?"))]
+        return item.model_copy(update={"text": " ".join(sentences)})
     return item.model_copy(update={"text": one_line(item.text)}) if "\n" in item.text else item
 
 

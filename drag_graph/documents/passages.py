@@ -1,6 +1,6 @@
 """Split a text into sentences, passages and chunks. Each is a span: the characters from `start` up to `end`.
 
-Headings are in chunks, but they are no passages; a row of a table is a passage.
+Headings are in chunks, but they are no passages. A row of a table is a passage, in sentences only if it is long.
 
 No span begins or ends with white space. Every other character is in exactly one chunk.
 """
@@ -14,7 +14,7 @@ from statistics import median
 from drag_graph.distill.patterns.words import ABBREVIATIONS
 from drag_graph.documents.blocks import PlacedBlock
 
-VERSION = "passages/2"
+VERSION = "passages/3"
 LONGEST_SENTENCE = 600
 """Maximum length in characters; longer sentences are cut at white space."""
 SHORTEST_PASSAGE = 100
@@ -57,16 +57,21 @@ class ChunkSpan:
 def chunks(text: str, blocks: Sequence[PlacedBlock], size: int) -> list[ChunkSpan]:
     """Return the chunks of a text, of at most `size` characters, each with its passages of whole sentences.
 
-    A chunk ends where page or headings change. A sentence longer than a chunk is cut at white space if possible.
+    A chunk ends where page or headings change. A row that fits into a chunk is not cut. A sentence longer than a chunk is cut
+    at white space if possible.
     """
     result: list[ChunkSpan] = []
     current: list[_Paragraph] = []
+    longest = min(size, LONGEST_SENTENCE)
     for block in blocks:
         within = TextSpan(block.start, block.end)
         for paragraph in paragraphs(text, within) if block.kind == "text" else [within]:
             fresh = True
-            for sentence in sentences(text, paragraph, min(size, LONGEST_SENTENCE)):
-                if current and (_is_apart(current[-1].block, block) or sentence.end - current[0].sentences[0].start > size):
+            length = paragraph.end - paragraph.start
+            is_whole = block.kind == "row" and length <= longest
+            for sentence in [paragraph] if is_whole else sentences(text, paragraph, longest):
+                end = paragraph.end if block.kind == "row" and length <= size else sentence.end
+                if current and (_is_apart(current[-1].block, block) or end - current[0].sentences[0].start > size):
                     result.append(_chunk(current))
                     current, fresh = [], True
                 if fresh:

@@ -5,6 +5,7 @@ returns the reason why two names, predicates or statements differ, in words that
 """
 
 import re
+from collections.abc import Collection
 from itertools import pairwise
 
 from drag_graph.graph.inflection import noun, verb
@@ -21,6 +22,7 @@ _DERIVATIONS = word_list("derivations")
 _ADDING_NOTHING = word_list("empty") | _TITLES | PREPOSITIONS | {"of", "and", "or"}
 _PRONOUNS = word_list("pronouns")
 _MIN_STEM = 3
+_DENYING_PREFIXES = ("un", "non", "dis", "in", "im", "contra")
 
 
 def _opposites(name: str) -> dict[str, set[str]]:
@@ -40,6 +42,7 @@ def _opposites(name: str) -> dict[str, set[str]]:
 _EXCLUDED = _opposites("opposites")
 _DENIED = _opposites("contraries")
 _WEAK = (word_list("qualifiers") | PREPOSITIONS | {"of", "than"}) - _DENIED.keys()
+_DENYING = _NEGATIONS | {"longer"}
 _DIRECTIONS = [[side.strip().split(", ") for side in relation.split(">")] for relation in word_groups("directions")]
 """The predicates of each relation, forward and backward."""
 
@@ -83,10 +86,34 @@ def predicates_contradict(first: str, second: str) -> str:
         return ""
     left, right = only_one[0], only_two[0]
     shorter, longer = sorted((left, right), key=len)
-    denied = right in _DENIED.get(left, ()) or longer in {
-        prefix + shorter for prefix in ("un", "non", "dis", "in", "im", "contra")
-    }
+    denied = right in _DENIED.get(left, ()) or longer in {prefix + shorter for prefix in _DENYING_PREFIXES}
     return f'"{left}" denies "{right}"' if denied else ""
+
+
+def contradicted(predicates: Collection[str]) -> dict[str, set[str]]:
+    """Return the predicates that contradict each of these (`predicates_contradict`).
+
+    Only predicates of the same words, except for a negation or one contrary, are compared: one pair of a long document can have
+    thousands of predicates.
+    """
+    if len(predicates) == 1:
+        return {}
+    contents = {text: frozenset(predicate_words(text)) - _WEAK for text in predicates}
+    alike: dict[frozenset[str], set[str]] = {}
+    for text, words in contents.items():
+        for content in (words, words - _DENYING):
+            alike.setdefault(content, set()).add(text)
+    result = {}
+    for text, words in contents.items():
+        others = [words - _DENYING, *((words - {word}) | {denial} for word in words for denial in _denials(word))]
+        candidates = {other for content in others for other in alike.get(frozenset(content), ())} - {text}
+        result[text] = {other for other in candidates if predicates_contradict(text, other)}
+    return result
+
+
+def _denials(word: str) -> set[str]:
+    added = {prefix + word for prefix in _DENYING_PREFIXES}
+    return added | {word.removeprefix(prefix) for prefix in _DENYING_PREFIXES} | _DENIED.get(word, set())
 
 
 def statements_differ(first: str, second: str) -> str:

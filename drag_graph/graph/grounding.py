@@ -15,6 +15,7 @@ TOLERANCE = 0.5
 """The share of an end's content words that must occur; measured by `bench/grounding.py` (docs/replies.md)."""
 _STEM = 4
 """Letters that two words of one stem begin with at least."""
+_ENDING = re.compile("(?:i?an|n|ish|ese|ic?|al|y)?s?")
 _LONGEST_NAME = 6
 """Words of the longest name that an acronym is looked for."""
 _EMPTY = ARTICLES | AUXILIARIES | PREPOSITIONS | word_list("function_words")
@@ -42,6 +43,14 @@ class Grounds:
         if entity_key(end) in self._forms or self._abbreviated(end, words):
             return 1.0
         return sum(self._occurs(word) for word in content) / len(content)
+
+    def has_name(self, name: str) -> bool:
+        """Whether all words of a name occur: in the same form, as "Italian" for "Italy", or abbreviated."""
+        words = tokens(name)
+        return self._abbreviated(name, words) or all(map(self._has_word, words))
+
+    def _has_word(self, word: str) -> bool:
+        return not self._forms.isdisjoint(_forms(word)) or any(_has_ending(fold(word), form) for form in self._forms)
 
     def _occurs(self, word: str) -> bool:
         if not self._forms.isdisjoint(_forms(word)):
@@ -79,6 +88,13 @@ def _forms(word: str) -> set[str]:
         return {(word.replace(",", "").rstrip("0").rstrip(".") if "." in word else word.replace(",", "")).lstrip("0") or "0"}
     plain = spelling(fold(word))
     return {plain, noun(plain), verb(plain)}
+
+
+def _has_ending(one: str, two: str) -> bool:
+    """Whether one of two names is the other one with an ending: "American", "Italian", "Chinese"."""
+    shorter, longer = sorted((one, two), key=len)
+    stems = [shorter, shorter[:-1] if shorter[-1] in "aey" else shorter]
+    return len(shorter) >= _STEM and any(longer.startswith(stem) and _ENDING.fullmatch(longer, len(stem)) for stem in stems)
 
 
 def _akin(one: str, two: str) -> bool:

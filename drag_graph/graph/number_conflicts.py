@@ -1,12 +1,13 @@
 """Statements that say the same but for a number, a date or an amount.
 
 Two sentences conflict if one of their values differs and nothing else does: not the subject, the unit, the month or a second
-value. Numbers that name a thing ("phase 2", "NL-4000") are words.
+value. In other words they conflict only about a property of one named thing, such as its budget. Numbers that name a thing
+("phase 2", "NL-4000") are words.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
@@ -23,6 +24,7 @@ _COUNTS = frozenset(("two", "three", "four", "five", "six", "seven", "eight", "n
 _SCALES = {word: 10.0 ** int(zeros) for word, zeros in word_table("scales").items()}
 _UNITS = word_table("units")
 _LABELS = word_list("labels")
+_ATTRIBUTES = word_list("attributes")
 _DATED = word_list("dated")
 _BOUNDS = word_list("negations") | word_list("bounds")
 _EMPTY = (ARTICLES | PREPOSITIONS | word_list("function_words") | word_list("fillers")) - _BOUNDS
@@ -46,6 +48,15 @@ class ParsedSentence:
     names: frozenset[str]
     kinds: tuple[str, ...]
     values: tuple[str | float, ...]
+    attributes: frozenset[str] = frozenset()
+
+    @property
+    def amount(self) -> "ParsedSentence":
+        """This sentence with its number alone if it has one number and a date."""
+        numbers = [(kind, value) for kind, value in zip(self.kinds, self.values, strict=True) if kind != "date"]
+        if len(numbers) != 1 or len(self.kinds) > 2:  # noqa: PLR2004
+            return self
+        return replace(self, kinds=(numbers[0][0],), values=(numbers[0][1],))
 
     def difference(self, other: "ParsedSentence", *, dates: bool = True) -> str:
         """Return in words which value differs; "" if none or several do, or a date without `dates`, or the kinds differ."""
@@ -65,8 +76,9 @@ def conflicting(first: str, second: str) -> str:
     """Return why two texts contradict each other in a number, a date or an amount, or "".
 
     Two of their sentences have to share three words of content, or two with a name among them, and 80 % of those of the longer
-    one. That one may add words, but no name, no negation and no "at least". A sentence that begins with "it" continues the one
-    before. Times in front of lines, and dates of minutes and other papers, are no statements.
+    one. That one may add words, but no name, no negation and no "at least". Two sentences about the same property of the same
+    names ("the budget of Orchid") may differ in all other words, and one of them may name a time. A sentence that begins with
+    "it" continues the one before. Times in front of lines, and dates of minutes and other papers, are no statements.
     """
     reasons = (_conflict(one, two) for one, two in product(_sentences(first), _sentences(second)))
     return next(filter(None, reasons), "")
@@ -95,10 +107,16 @@ def conflicting_values(texts: Iterable[str], *, dates: bool = True) -> list[tupl
 
 
 def _conflict(one: ParsedSentence, two: ParsedSentence) -> str:
+    shared, added, names = one.words & two.words, one.words ^ two.words, one.names | two.names
+    is_named = any(len(word) > 1 for word in shared & names)  # "C" is a unit of temperature
+    if one.attributes and one.attributes == two.attributes and is_named and not added & (_BOUNDS | names):
+        if "date" not in one.kinds or "date" not in two.kinds:
+            one, two = one.amount, two.amount
+        if len(one.values) == 1 and (reason := one.difference(two)):
+            return reason
     reason = one.difference(two, dates=not one.words & _DATED)
     if not reason:
         return ""
-    shared, added, names = one.words & two.words, one.words ^ two.words, one.names | two.names
     is_one_sided = one.words <= two.words or two.words <= one.words
     least = _MIN_WITH_NAME if shared & names else _MIN_SHARED
     is_same = len(shared) >= max(least, _OVERLAP * max(len(one.words), len(two.words)))
@@ -126,17 +144,24 @@ def _parsed(text: str, *, is_phrase: bool = False) -> ParsedSentence:
         values.append((item.start, "date", item.iso or f"-{item.month:02}" + (f"-{item.day:02}" if item.day else "")))
         text = text[: item.start] + " " * (item.end - item.start) + text[item.end :]
     tokens = _TOKEN.findall(_ATTACHED.sub(" ", text.replace("\u2019", "'").replace("'s ", " ")))
-    words, names, taken = set[str](), set[str](), -1
+    words, names, attributes, taken = set[str](), set[str](), set[str](), -1
     for place, token in enumerate(tokens):
         if amount := _amount(tokens, place, is_phrase=is_phrase):
             value, kind, taken = amount
             values.append((len(text) + place, kind, value))
         elif place > taken and token[0].isalnum() and (word := noun(fold(token))) not in _EMPTY:
             words.add(word)
-            names.update([word] if token[0].isupper() and place else [])
+            names.update([word] if token[0].isupper() and place and word not in _ATTRIBUTES else [])
+            attributes.update([f"{_modifier(tokens, place)} {word}"] if word in _ATTRIBUTES else [])
     values.sort(key=lambda value: value[0])
     kinds, numbers = tuple(kind for _, kind, _ in values), tuple(value for *_, value in values)
-    return ParsedSentence(frozenset(words), frozenset(names), kinds, numbers)
+    return ParsedSentence(frozenset(words), frozenset(names), kinds, numbers, frozenset(attributes))
+
+
+def _modifier(tokens: list[str], place: int) -> str:
+    """Return the word that says which one is meant ("travel budget"); "" for an article or a name."""
+    before = tokens[place - 1] if place else ""
+    return "" if before[:1].isupper() or noun(fold(before)) in _EMPTY else noun(fold(before))
 
 
 def _amount(tokens: list[str], place: int, *, is_phrase: bool) -> tuple[float, str, int] | None:
@@ -157,14 +182,14 @@ def _amount(tokens: list[str], place: int, *, is_phrase: bool) -> tuple[float, s
     )
     if noun(earlier) in _LABELS or (names_thing and scale == 1.0 and not unit):
         return None
-    return _number(_NUMBERS.get(token, token)) * scale, unit, end
+    return parsed_number(_NUMBERS.get(token, token)) * scale, unit, end
 
 
 def _unit(word: str) -> str:
     return _UNITS.get(fold(word)) or _UNITS.get(noun(fold(word)), "")
 
 
-def _number(text: str) -> float:
+def parsed_number(text: str) -> float:
     """Return a number as written: a comma or a point before three digits separates thousands."""
     if _THOUSANDS.fullmatch(text):
         return float(re.sub("[.,]", "", text))

@@ -1,29 +1,43 @@
-"""The numbers, dates, times and names in a text, and which of them other texts lack.
+"""The numbers, dates, times, names and identifiers in a text, and which of them other texts lack.
 
-Numbers compare by value ("two" is 2, "1,000" is 1000), times in 24 hours, dates as far as both are known, names by their words.
-A name is a capitalised word; the first word of a sentence counts only before another one or with a possessive. Names are found
-in English only: in German every noun would be one.
+Numbers compare by value ("two" is 2, "1.5 million" is 1500000), times in 24 hours, dates as far as both are known, names by
+their words. A name is a capitalised word; at the start of a sentence only before another one, before a verb or with a
+possessive. Names are found in English only: in German every noun would be one.
 """
 
 import re
-from collections.abc import Iterable
+from calendar import day_name
+from collections.abc import Iterable, Iterator
+from datetime import date
 from functools import cached_property
 
 from drag_graph.graph.grounding import Grounds
 from drag_graph.graph.name_forms import PREPOSITIONS, fold, tokens
+from drag_graph.graph.number_conflicts import parsed_number
 from drag_graph.graph.word_lists import word_list, word_table
 from drag_graph.graph.written_dates import MONTHS, WrittenDate, written_dates
 
-_NUMBER_WORDS = word_table("number_words")
+_NUMBER_WORDS = {word: float(value) for word, value in word_table("number_words").items()}
+_TENS = {word: float(value) for word, value in word_table("tens").items()}
+_SCALES = {"hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "dozen": 12.0}
+_DIGITS = frozenset(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"))
 _VAGUE = frozenset(("one", "once", "first", "second", "half"))
 _TIME = re.compile(
     r"(?<![\d:.])(?:(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?\s?(?P<half>[ap])\.?m\b|(?P<hour24>[01]?\d|2[0-3]):(?P<minute24>[0-5]\d)(?!\d))",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
+_NAME_OF_TWO = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W\d_][\w'\u2019-]*")
 _OPENS_SENTENCE = re.compile(r"(?:^|[.!?:;\u201c\"(\[]\s*|[\n*\u2022-]\s+)$")
-_ENGLISH = word_list("articles") | PREPOSITIONS | word_list("function_words")
-NO_NAMES = _ENGLISH | word_list("fillers") | word_list("pronouns") | frozenset(MONTHS) | word_list("replies")
+_IDENTIFIER = re.compile(r"(?<![\w-])([A-Za-z]+)([-_/ ]?)(\d[\w-]*)", re.ASCII)
+_LABELS = word_list("labels")
+_VERB = re.compile(
+    r"(?:is|was|has|had|will|would|did|does|said|told|went|left|came|met|sent|took|gave|got|[a-z]{2,}(?:ed|[^s]s))$"
+)
+_NOUN = re.compile(r"(?:[^s]s|ss|ing|[ts]ion|ment|ness|ity|ence|ance|ship|hood|ism|logy|apy|ery)$", re.IGNORECASE)
+_ENGLISH = word_list("articles") | PREPOSITIONS | word_list("function_words") | word_list("pronouns")
+_FOREIGN, _SHARED = word_list("foreign"), word_list("shared")
+NO_NAMES = _ENGLISH | word_list("fillers") | frozenset(MONTHS) | word_list("replies")
 _WORDS_OF_A_LANGUAGE = 6
 _NOON = 12
 
@@ -32,9 +46,9 @@ class Specifics:
     """The numbers, dates, times and names in a text."""
 
     def __init__(self, text: str) -> None:
-        dates = [date for date in written_dates(text, loose=True) if date.month or date.year]
-        self.dates = {text[date.start : date.end].strip(): date for date in dates}
-        rest = _without(text, ((date.start, date.end) for date in dates))
+        dates = [found for found in written_dates(text, loose=True) if found.month or found.year]
+        self.dates = {text[found.start : found.end].strip(" .,"): found for found in dates}
+        rest = _without(text, ((found.start, found.end) for found in dates))
         times = list(_TIME.finditer(rest))
         self.times = {match.group(): _time(match) for match in times}
         self._rest = _without(rest, (match.span() for match in times))
@@ -42,43 +56,67 @@ class Specifics:
     @cached_property
     def numbers(self) -> dict[str, float]:
         """The value of each number by its text."""
-        found = {token: _value(token) for token in tokens(self._rest)}
-        return {token: value for token, value in found.items() if value is not None}
+        return dict(_numbers(tokens(self._rest)))
 
     @cached_property
     def names(self) -> list[str]:
         """The capitalised words that are names."""
         words = list(_WORD.finditer(self._rest))
         folded = [fold(match.group()) for match in words]
-        if len(words) >= _WORDS_OF_A_LANGUAGE and not _ENGLISH.intersection(folded):
+        english, foreign = (sum(word in of_language for word in folded) for of_language in (_ENGLISH - _SHARED, _FOREIGN))
+        if foreign > english or (len(words) >= _WORDS_OF_A_LANGUAGE and not english):
             return []
         names = list[str]()
         for place, match in enumerate(words):
             word = match.group()
             if not word[0].isupper() or folded[place].partition("'")[0] in NO_NAMES:
                 continue
-            if _OPENS_SENTENCE.search(self._rest[: match.start()]):
-                follower = words[place + 1].group() if place + 1 < len(words) else ""
-                if not (word.endswith(("'s", "\u2019s")) or (follower[:1].isupper() and follower != "I") or word.isupper()):
-                    continue
-            names.append(word)
+            follower = words[place + 1].group() if place + 1 < len(words) else ""
+            if not _OPENS_SENTENCE.search(self._rest[: match.start()]) or _opens_as_name(word, follower):
+                names.append(word)
         return names
+
+    @cached_property
+    def identifiers(self) -> frozenset[tuple[str, str]]:
+        """The kind and number of each identifier: "V-1234" is "v" and "1234", "order 7731" is "order" and "7731"."""
+        found = (match.groups() for match in _IDENTIFIER.finditer(self._rest))
+        return frozenset((fold(kind), fold(number)) for kind, gap, number in found if gap != " " or fold(kind) in _LABELS)
+
+    def is_about_other(self, text: str) -> bool:
+        """Whether a text has an identifier of the same kind as one of these, and none of these."""
+        others = Specifics(text).identifiers if self.identifiers else frozenset()
+        return others.isdisjoint(self.identifiers) and not {kind for kind, _ in self.identifiers}.isdisjoint(
+            kind for kind, _ in others
+        )
 
     def absent_from(self, texts: Iterable[str]) -> list[str]:
         """Return what none of the texts has."""
         joined = "\n".join(texts)
-        others, grounds = Specifics(joined), Grounds(joined)
-        numbers, times = set(others.numbers.values()), set(others.times.values())
-        absent = [text for text, date in self.dates.items() if not any(_is_same(date, one) for one in others.dates.values())]
+        others = Specifics(joined)
+        days = {float(part) for found in others.dates.values() for part in (found.day, found.year)}
+        hours = {float(part) for hour, _ in others.times.values() for part in (hour, hour % _NOON or _NOON)}
+        numbers, times = {*others.numbers.values(), *days, *hours}, set(others.times.values())
+        absent = [text for text, found in self.dates.items() if not any(_is_same(found, one) for one in others.dates.values())]
         absent += [text for text, time in self.times.items() if time not in times]
         absent += [text for text, value in self.numbers.items() if value not in numbers]
-        return absent + [name for name in dict.fromkeys(self.names) if grounds.share(name) < 1.0]
+        weekdays = {
+            day_name[date(one.year, one.month, one.day).weekday()] for one in others.dates.values() if one.iso and one.day
+        }
+        grounds = Grounds(f"{joined}\n{_NAME_OF_TWO.sub(' ', joined)}")
+        return absent + [name for name in dict.fromkeys(self.names) if name not in weekdays and not grounds.has_name(name)]
 
 
 def _without(text: str, places: Iterable[tuple[int, int]]) -> str:
     for start, end in places:
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
     return text
+
+
+def _opens_as_name(word: str, follower: str) -> bool:
+    """Whether the first word of a sentence is a name, and not a noun without an article."""
+    if word.endswith(("'s", "\u2019s")) or word.isupper() or (follower[:1].isupper() and follower != "I"):
+        return True
+    return _VERB.match(follower) is not None and _NOUN.search(word) is None
 
 
 def _time(match: re.Match[str]) -> tuple[int, int]:
@@ -89,12 +127,23 @@ def _time(match: re.Match[str]) -> tuple[int, int]:
     return hour, int(match["minute"] or 0)
 
 
-def _value(token: str) -> float | None:
-    if token[0].isdigit():
-        plain = token.replace(",", "")
-        return float(plain) if plain.count(".") <= 1 else None
-    word = fold(token)
-    return None if word in _VAGUE or word not in _NUMBER_WORDS else float(_NUMBER_WORDS[word])
+def _numbers(words: list[str]) -> Iterator[tuple[str, float]]:
+    """Yield each number with its text: digits or words, tens with their units, and what multiplies them."""
+    place = 0
+    while place < len(words):
+        start, word = place, fold(words[place])
+        place += 1
+        value = parsed_number(word) if word[0].isdigit() else _TENS.get(word, _NUMBER_WORDS.get(word))
+        if value is None or word in _SCALES:
+            continue
+        if word.endswith("ty") and place < len(words) and fold(words[place]) in _DIGITS:
+            value += _NUMBER_WORDS[fold(words[place])]
+            place += 1
+        while place < len(words) and fold(words[place]) in _SCALES:
+            value *= _SCALES[fold(words[place])]
+            place += 1
+        if place - start > 1 or word not in _VAGUE:
+            yield " ".join(words[start:place]), value
 
 
 def _is_same(one: WrittenDate, two: WrittenDate) -> bool:

@@ -158,9 +158,9 @@ class FileStep:
         """Return a result of this file."""
         return DocumentResult(self.id, self.file.name, status, usage=usage or Usage(), place=self.place, **facts)
 
-    def unchanged(self) -> DocumentResult:
+    def unchanged(self, usage: Usage | None = None) -> DocumentResult:
         """Return the result of an unchanged document, without sizes."""
-        return self.result("unchanged", chunks=None, evidence=None, triples=None)
+        return self.result("unchanged", usage, chunks=None, evidence=None, triples=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +285,9 @@ class Ingester:
         new = document.model_copy(update={**names, "tags": step.tags(self._tags)})
         if self._store.erase((), [Reduction(before, with_statements(before).model_copy(update={"source": new}))]).stale:
             return None
-        note = f"It was {document.name} before." if found.is_renamed else f"Its tags are: {', '.join(new.tags) or 'none'}."
-        return _counted(step, "renamed" if found.is_renamed else "changed", before, Usage(notes=[note]))
+        if found.is_renamed:
+            return _counted(step, "renamed", before, Usage(notes=[f"It was {document.name} before."]))
+        return step.unchanged(Usage(notes=[f"Its tags are: {', '.join(new.tags) or 'none'}."]))
 
     def _save(self, savings: list[_Saving]) -> list[SaveOutcome]:
         """Save, in one transaction, the documents that became ready during the previous one."""

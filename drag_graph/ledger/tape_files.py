@@ -102,10 +102,10 @@ def _check_header(line: bytes, place: str) -> None:
 class TapeTeacher:
     """`tape:FILE`: replays exported replies, offline. It has the name of the recorded model, so a replay is the same run.
 
-    If the tape has several models, `model` chooses one; without it, each is tried in alphabetical order.
+    If the tape has several models, each is tried in alphabetical order.
     """
 
-    def __init__(self, path: Path, *, model: str = "") -> None:
+    def __init__(self, path: Path) -> None:
         self._path, self._database = path, LedgerFile()
         try:
             with path.open("rb") as lines:
@@ -113,9 +113,9 @@ class TapeTeacher:
         except OSError as error:
             raise InputError(f"Cannot read the tape {path}: {error.strerror}.") from error
         self._tape = Tape(self._database)
-        if not self._tape.models:
+        self._models = self._tape.models
+        if not self._models:
             raise InputError(f"The tape {path} contains no reply.")
-        self._models = (model,) if model else self._tape.models
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from drag_graph.errors import QueryInvalid
 from drag_graph.graph.aggregate import edge_ids, with_statements
 from drag_graph.manage.canonical_export import VOLATILE
-from drag_graph.manage.content_ids import wrong_ids, wrong_keys
+from drag_graph.manage.content_ids import wrong_ids
 from drag_graph.model import Subgraph
 from drag_graph.values import Value
 
@@ -46,8 +46,6 @@ def check_content(graph: Subgraph, dimension: int) -> None:
             raise QueryInvalid(f"Triple {triple.id}: its subject or object has another name than the entity.")
     for id_, kind in wrong_ids(graph):
         raise QueryInvalid(f"{kind} {id_}: the id is not the hash of the content.")
-    for id_ in wrong_keys(graph):
-        raise QueryInvalid(f"Triple {id_}: its predicate_key is not the one of its predicate.")
     _check_statements(graph)
 
 

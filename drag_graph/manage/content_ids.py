@@ -38,21 +38,6 @@ def wrong_ids(subgraph: Subgraph) -> Iterator[tuple[str, str]]:
             yield edge.id, "simple edge"
 
 
-def wrong_keys(subgraph: Subgraph) -> Iterator[str]:
-    """Yield the triples whose predicate key cannot result from canonicalisation.
-
-    Predicates of the same meaning share the key of one of them, which may have been erased. So a key may differ from its
-    predicate's own form, but all predicates of one form share a key, and a predicate with that form has the key itself.
-    """
-    keys: dict[str, str] = {}
-    for triple in subgraph.triples:
-        if keys.setdefault(_key(triple.predicate), triple.predicate_key) != triple.predicate_key:
-            yield triple.id
-    for triple in subgraph.triples:
-        if keys.get(triple.predicate_key, triple.predicate_key) != triple.predicate_key:
-            yield triple.id
-
-
 def repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
     """Return what the id of an exact repeat hashes in addition to the text; nothing for other evidence.
 

@@ -12,10 +12,9 @@ from drag_graph.errors import ConfigurationError, DragGraphError, ModelError, St
 from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.paging import iter_sources, pages, read_undamaged, source_ids
 from drag_graph.manage.content_ids import wrong_ids
-from drag_graph.manage.graph_statistics import components
 from drag_graph.model import Subgraph
 from drag_graph.ports.community_store import CommunityChanges
-from drag_graph.ports.concept_store import Changes, Concept
+from drag_graph.ports.concept_store import Changes
 from drag_graph.ports.graph_store import GraphStore, Problem, Reduction
 from drag_graph.ports.model_roles import Embedder
 
@@ -35,7 +34,6 @@ CURES = {
     "checksum": "the original text is not known: {replace}",
     "vector": "run `drag-graph db repair` again; if that does not help, {replace}",
     "concept": "run `drag-graph link`",
-    "cluster": "run `drag-graph link`",
     "duplicate": "a constraint is missing: restore the store from a backup",
 }
 """By check: how to fix what `repair` cannot."""
@@ -62,7 +60,7 @@ def problems(store: GraphStore, verified: Sequence[Problem] | None = None) -> li
     content = list(_content_problems(store))
     of_documents = {item.id for item, is_document in content if is_document}
     of_documents |= {source.id for source in iter_sources(store) if source.is_document} if verified else set()
-    matches = [*verified, *(item for item, _ in content), *_cluster_problems(store)]
+    matches = [*verified, *(item for item, _ in content)]
     return [replace(item, message=f"{item.message}; {_cure(item, of_documents)}") for item in dict.fromkeys(matches)]
 
 
@@ -120,9 +118,6 @@ def repair(store: GraphStore, make_embedder: Callable[[], Embedder]) -> list[Rep
             store.concepts.write(Changes(recounted=page))
         _recheck_sources(store)
         done.append(Repair("concept", len(ids), "concepts counted again"))
-    if wrong := list(_clusters(store)):
-        store.concepts.write(Changes(clusters=wrong))
-        done.append(Repair("cluster", len(wrong), "clusters derived again"))
     if ids := ids_by_check.get("vector"):
         done += _vectors(store, ids, make_embedder, reasons)
     # Verifying reads all vectors: once is enough if nothing was written.
@@ -207,30 +202,6 @@ def _embedder_of(store: GraphStore, embedder: Embedder) -> Embedder:
 
 def _sentences(error: DragGraphError) -> str:
     return " ".join(filter(None, (f"{str(error).removesuffix('.')}.", error.hint)))
-
-
-def _cluster_problems(store: GraphStore) -> Iterator[Problem]:
-    for item, cluster in _clusters(store):
-        yield Problem("cluster", item.id, f"the concept's cluster should be {cluster}, by the standing judgements")
-
-
-def _clusters(store: GraphStore) -> Iterator[tuple[Concept, str]]:
-    """Yield concepts whose cluster is not the one that the standing judgements make, with the right one.
-
-    Concepts without a cluster, and all that are joined to them, are left out: `link` has not come to them yet.
-    """
-    concepts: dict[str, Concept] = {}
-    joined: dict[str, tuple[str, str, float]] = {}
-    for page in pages(store.concepts.read(), PAGE):
-        concepts |= {item.id: item for item in page}
-        judgements = store.concepts.same_as([item.id for item in page])
-        joined |= {item.id: (item.left, item.right, item.score) for item in judgements if not item.undone_at}
-    loops = [(id_, id_, 1.0) for id_ in concepts]
-    for group in components([*joined.values(), *loops]):
-        members = [concepts[id_] for id_ in group.members if id_ in concepts]
-        if all(item.cluster for item in members):
-            best = min(members, key=lambda item: (-item.entities, item.id)).id
-            yield from ((item, best) for item in members if item.cluster != best)
 
 
 def _by_check(found: Sequence[Problem]) -> dict[str, list[str]]:

@@ -119,7 +119,7 @@ def make_checker(settings: Settings) -> Student | None:
     if not is_here(spec):
         hint = "Use gguf:FILE, ollama/NAME, or a server on this machine with `checker_base_url=http://127.0.0.1:8080/v1`."
         raise ConfigurationError(f"The checker {spec.name!r} is not on this machine, so it must not read answers.", hint=hint)
-    return _language_model(spec, settings, "letter", None)
+    return _language_model(spec, settings, "letter" if _is_own(spec) else "auto", None)
 
 
 def _language_model(spec: ModelSpec, settings: Settings, scoring: Scoring, privacy: Check | None) -> Student:

@@ -80,19 +80,21 @@ def _document_of(reply: Any) -> Any:
 
 def _in_parts(request: Mapping[str, Any], on_token: OnToken) -> dict[str, Any]:
     """Return a completion that the server sends in parts."""
-    texts, logprobs, reason = list[str](), list[Any](), ""
+    texts, logprobs, reason, refusal = list[str](), list[Any](), "", ""
     with _client().stream("POST", **request) as reply:
         if not reply.is_success:
             reply.read()
             raise HttpFailure(reply.status_code, reply.headers, _document_of(reply))
         for part in events_of(reply):
             for choice in part.get("choices", ())[:1]:
-                texts.append(str((choice.get("delta") or {}).get("content") or ""))
+                delta = choice.get("delta") or {}
+                texts.append(str(delta.get("content") or ""))
+                refusal += str(delta.get("refusal") or "")
                 logprobs += (choice.get("logprobs") or {}).get("content") or []
                 reason = str(choice.get("finish_reason") or reason)
                 if texts[-1]:
                     on_token(texts[-1])
-    message = {"content": "".join(texts)}
+    message = {"content": "".join(texts), "refusal": refusal or None}
     return {"choices": [{"message": message, "finish_reason": reason, "logprobs": {"content": logprobs} if logprobs else None}]}
 
 

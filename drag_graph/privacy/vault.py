@@ -7,7 +7,6 @@ Without the key only the ids of asked questions (hashes of their texts) and thei
 import hmac
 import json
 import os
-import sqlite3
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,13 +25,12 @@ SERVICE = "drag-graph"
 KEY_NAME = "vault.key"
 _SHARED_MODE = 0o077
 """Permission bits of a file that others can read."""
-_ORIGINALS = """
-CREATE TABLE originals (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, namespace TEXT NOT NULL,
-    own_id_mark TEXT NOT NULL, fingerprint TEXT NOT NULL, content BLOB NOT NULL, UNIQUE (id, fingerprint))"""
-"""The numbers of erased entries are never reused, because the check before a call reads only larger numbers."""
 VAULT = FileKind(
     name="vault",
-    schema=f"""{_ORIGINALS};
+    # The numbers of erased entries are never reused, because the check before a call reads only larger numbers.
+    schema="""
+CREATE TABLE originals (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, namespace TEXT NOT NULL,
+    own_id_mark TEXT NOT NULL, fingerprint TEXT NOT NULL, content BLOB NOT NULL, UNIQUE (id, fingerprint));
 CREATE TABLE calls (mark TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """,
@@ -153,7 +151,6 @@ class Vault:
                 with file.writing() as rows:  # one process at a time creates a key
                     is_new = not rows.execute("SELECT EXISTS (SELECT 1 FROM originals)").fetchone()[0]
                     self._key = _key(self.path, is_new=is_new)
-                    _forbid_reused_numbers(rows)
                 self._fernet = Fernet(self._key)
                 self._file = file
             return self._file
@@ -184,16 +181,6 @@ def vault_level(path: Path) -> Privacy:
     with SqliteFile(VAULT, path, read_only=True) as file, file.reading() as rows:
         row = rows.execute("SELECT value FROM about WHERE name = 'level'").fetchone()
     return "off" if row is None else "strict" if row[0] == "strict" else "standard"
-
-
-def _forbid_reused_numbers(rows: sqlite3.Connection) -> None:
-    """Upgrade the table of an older vault, which reuses the number of the last erased entry."""
-    (statement,) = rows.execute("SELECT sql FROM sqlite_master WHERE name = 'originals'").fetchone()
-    if "AUTOINCREMENT" not in statement:
-        rows.execute("ALTER TABLE originals RENAME TO older")
-        rows.execute(_ORIGINALS)
-        rows.execute("INSERT INTO originals SELECT * FROM older")
-        rows.execute("DROP TABLE older")
 
 
 def _key(path: Path, *, is_new: bool) -> bytes:

@@ -50,12 +50,16 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
 
     `live` is true if the store has the same triples, evidence texts and teacher calls behind the line, possibly with more
     calls, and false after a refresh or tampering. `changed` is true if a text behind it does not match its id, which is a hash,
-    in the store or in the answer.
+    in the store or in the answer. `moved_to` of a document is its new address if its file was renamed after the answer.
     `not_shown` are the triples between the edge's entities that are in no edge. A line that another site released is skipped.
     """
     own = [line for line in document["lines"] if "elsewhere" not in line]
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in own)))
     stored = {graph.source_id: graph for graph in graphs}
+    for item in document["documents"]:
+        graph = stored.get(item["id"])
+        now = graph.document.uri if graph and graph.document else ""
+        item["moved_to"] = now if item["uri"] and now != item["uri"] else ""
     wrong = {id_ for graph in graphs for id_, _ in wrong_ids(graph)}
     for line in own:
         graph = stored.get(line["source_id"])

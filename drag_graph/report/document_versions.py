@@ -20,12 +20,12 @@ SHORT = 12
 
 
 def documents_of(snapshot: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the documents behind the lines of an answer's snapshot, with `file` null.
+    """Return the documents behind the lines of an answer's snapshot, with `file` null and `moved_to` empty.
 
     Older snapshots have no versions. Then everything but id and name is empty.
     """
-    documents = {item["id"]: {**item, "file": None} for item in snapshot.get("documents", ())}
-    unknown = {"uri": "", "sha256": "", "modified_at": "", "read_at": "", "file": None}
+    documents = {item["id"]: {**item, "moved_to": "", "file": None} for item in snapshot.get("documents", ())}
+    unknown = {"uri": "", "sha256": "", "modified_at": "", "read_at": "", "moved_to": "", "file": None}
     for line in snapshot.get("lines", ()):
         for place in _places(line):
             documents.setdefault(place["id"], {"id": place["id"], "name": place["name"], **unknown})
@@ -45,13 +45,20 @@ def with_paths(lines: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[s
 
 def path_of(document: Mapping[str, Any]) -> str:
     """Return the path of a document's file, or its address if it is not a file."""
-    parts = urlsplit(document["uri"])
-    return url2pathname(parts.path) if parts.scheme == "file" else str(document["uri"])
+    return _path(document["uri"])
+
+
+def _path(uri: str) -> str:
+    parts = urlsplit(uri)
+    return url2pathname(parts.path) if parts.scheme == "file" else uri
 
 
 def file_in_words(document: Mapping[str, Any]) -> str:
     """Describe how a document's file compares with the version that was read; empty if it was not compared."""
-    return FILE_STATES.get(document["file"] or "", "") if document["sha256"] else NOT_RECORDED
+    if not document["sha256"]:
+        return NOT_RECORDED
+    moved = f"the file is now {_path(document['moved_to'])}" if document["moved_to"] else ""
+    return ", ".join(filter(None, (moved, FILE_STATES.get(document["file"] or "", ""))))
 
 
 def describe_document(document: Mapping[str, Any]) -> str:

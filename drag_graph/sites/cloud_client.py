@@ -94,10 +94,6 @@ class CloudClient(AbstractContextManager["CloudClient"]):
             self._send("summaries", "POST", "/v1/summaries", wire.Summaries(summaries=summaries), uploaded, timeout=MODEL_TIME)
         return len(wanted), reply.dropped
 
-    def withdraw(self) -> None:
-        """Erase this site's summaries in the cloud. The site stays registered."""
-        self._send("sync", "DELETE", "/v1/summaries")
-
     def work(self, wait: float = wire.LONGEST_POLL) -> wire.SiteWork | None:
         """Wait up to `wait` seconds for a question; return None if there is none."""
         content = self._send("poll", "GET", f"/v1/work?wait={wait:g}", timeout=wait + CONNECTING)

@@ -38,12 +38,6 @@ class Knowledge:
 
     def read(self, work: Callable[[GraphStore], Item]) -> Item:
         """Return what `work` reads. Raises StoreError."""
-        try:
-            return self._read(work)
-        except StoreUnavailable:  # another process may have replaced the file in the meantime
-            return self._read(work)
-
-    def _read(self, work: Callable[[GraphStore], Item]) -> Item:
         own = (self.embedder.name, self.embedder.dimension)
         with self._lend() as store:
             if store.embedder() not in (None, own):

@@ -142,16 +142,6 @@ class ReleasedPassage(LineRef):
     document: DocumentSpan | None = None
     generalised: bool = False
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether the text fits its span: a passage is not longer than the characters that it claims to be."""
-        if self.document is None:
-            return True
-        start, end = self.document.start, self.document.end
-        if not 0 <= start <= end:
-            return False
-        return self.kind == "edge" or self.generalised or len(self.text) <= end - start
-
 
 class SiteReply(Body):
     """The passages that a site releases for a question, or as the evidence behind one line.

@@ -259,16 +259,21 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(self.scripted.delay + reply.delay)
         if isinstance(reply, Say):
             document = reply.text if request.schema in {EMBEDDINGS, RERANK} else _chat_completion(request, reply)
-            self._send(200, document, interval=reply.interval)
+            if request.body.get("stream"):
+                self._send(200, _events(document), kind="text/event-stream")
+            else:
+                self._send(200, document, interval=reply.interval)
         elif reply.status:
             self._send(reply.status, _error(reply.message, code=reply.code), retry_after=reply.retry_after)
         else:
             self._reset()
 
-    def _send(self, status: int, document: Any, *, retry_after: str = "", interval: float = 0.0) -> None:
+    def _send(
+        self, status: int, document: Any, *, retry_after: str = "", interval: float = 0.0, kind: str = "application/json"
+    ) -> None:
         payload = document if isinstance(document, bytes) else json.dumps(document).encode()
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(payload)))
         if retry_after:
             self.send_header("Retry-After", retry_after)
@@ -305,6 +310,17 @@ def _chat_completion(request: Request, reply: Say) -> dict[str, Any]:
     usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
     model = request.body.get("model", "scripted")
     return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": usage}
+
+
+def _events(document: Mapping[str, Any]) -> bytes:
+    """Return a completion as server-sent events, a word each."""
+    (choice,) = document["choices"]
+    words = re.findall(r"\s*\S+\s*", choice["message"]["content"])
+    parts: list[dict[str, Any]] = [{"delta": {"content": word}} for word in words]
+    last = {"refusal": choice["message"]["refusal"]}
+    parts.append({"delta": last, "finish_reason": choice["finish_reason"], "logprobs": choice["logprobs"]})
+    events = [json.dumps({**document, "choices": [{"index": 0, **part}]}) for part in parts]
+    return "".join(f"data: {event}\n\n" for event in [*events, "[DONE]"]).encode()
 
 
 def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:

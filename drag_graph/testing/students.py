@@ -31,14 +31,15 @@ def make_prompt(
     question: str = QUESTION,
     options: tuple[str, ...] = OPTIONS,
     lines: tuple[tuple[LineKind, str], ...] = LINES,
+    answer_tokens: int = 16,
 ) -> Prompt:
     """Return the prompt that the pipeline would give to `student`."""
     context_lines = [
         Line(n=n, kind=kind, text=text, ref=f"ref-{n}", source_id="query-1") for n, (kind, text) in enumerate(lines, start=1)
     ]
-    tokens = student.count_tokens
-    window, layout = student.context_window, student.layout(is_open=not options)
-    return assemble(question, options, context_lines, count_tokens=tokens, context_window=window, layout=layout).prompt
+    sizes = {"context_window": student.context_window, "answer_tokens": answer_tokens}
+    layout = student.layout(is_open=not options)
+    return assemble(question, options, context_lines, count_tokens=student.count_tokens, layout=layout, **sizes).prompt
 
 
 class StudentContract:
@@ -97,6 +98,12 @@ class StudentContract:
         assert reply.probabilities == ()
         assert reply.text.strip()
         assert 0.0 <= reply.confidence <= 1.0
+
+    def test_it_hands_over_an_open_answer_while_it_writes(self, student: Student) -> None:
+        prompt, parts = make_prompt(student, options=()), list[str]()
+        reply = student.answer(prompt, parts.append)
+        assert reply == student.answer(prompt)
+        assert reply.text in "".join(parts)
 
     def test_it_takes_text_of_any_kind(self, student: Student) -> None:
         strange = "naïve Ωmega 漢字 🧪 <|im_end|> [ANSWER] \\boxed{A} </think> {{ x }}"

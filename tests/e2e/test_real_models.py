@@ -54,7 +54,7 @@ def prompt_of(student, question, options, *facts):
 class TestGemma(StudentContract):
     @pytest.fixture
     def student(self, scoring):
-        return CausalStudent(GgufModel(str(GEMMA)), scoring=scoring, max_new_tokens=16)
+        return CausalStudent(GgufModel(str(GEMMA)), scoring=scoring)
 
 
 @pytest.mark.parametrize("path", [GEMMA, QWEN], ids=["gemma", "qwen"])

@@ -144,13 +144,14 @@ def test_a_line_that_nobody_answers_usably_is_quarantined_and_asked_once(work, s
     assert spent()[0] == pytest.approx(sum(query["cost_usd"] for query in report["queries"]))
 
 
-def test_a_server_that_takes_no_schema_is_asked_in_words_in_the_next_batch(work, server):
+def test_a_server_that_takes_no_schema_is_asked_directly_and_then_in_words(work, server):
     def evidence(request):
         return Fault(400) if "response_format" in request.body else plausible.evidence(request.prompt)
 
     server.always("evidence", evidence)
     assert statuses(distill(server)) == ["complete"] * 4
-    assert (server.batches.sizes, direct(server)) == ([4, 4, 4, 4], [])
+    assert server.batches.sizes == [4, 4, 4]
+    assert all(request.schema == "evidence" for request in direct(server))
 
 
 def test_a_reply_is_recorded_with_the_request_that_its_batch_sent(work, server):
@@ -180,23 +181,18 @@ def test_what_an_ended_batch_has_left_is_submitted_again(work, server):
     assert server.count() == 12
 
 
-def test_what_a_provider_has_no_time_for_twice_is_asked_directly(work, server):
-    server.batches.script(Course("expired", share=0.0), Course("expired", share=0.5))
-    assert statuses(distill(server)) == ["complete"] * 4
-    assert (server.batches.sizes, len(direct(server)), server.count()) == ([4, 4, 4, 4], 2, 12)
-
-
 def test_a_lost_line_of_a_completed_batch_is_submitted_again(work, server):
     server.batches.script(Course(share=0.75))
     assert statuses(distill(server)) == ["complete"] * 4
     assert (sum(server.batches.sizes), direct(server), server.count()) == (13, [], 12)
 
 
-def test_a_batch_that_fails_twice_quarantines_its_queries_with_the_reason(work, server):
-    server.batches.script(*[Course("failed", codes=("token_limit_exceeded",))] * 2)
+@pytest.mark.parametrize("status", ["failed", "expired"])
+def test_a_batch_that_fails_twice_quarantines_its_queries_with_the_reason(work, server, status):
+    server.batches.script(*[Course(status, share=0.0, codes=("token_limit_exceeded",))] * 2)
     report = distill(server, code=1)
     assert statuses(report) == ["quarantined"] * 4
-    assert "failed, token_limit_exceeded" in report["queries"][0]["error"]
+    assert f"{status}, token_limit_exceeded" in report["queries"][0]["error"]
     assert (server.count(), report["totals"]["cost_usd"], spent()) == (0, 0, (0, 0))
     assert statuses(distill(server)) == ["complete"] * 4, "nothing was paid, so the same command tries again"
 

@@ -34,13 +34,13 @@ def instruct(tmp_path_factory):
 class TestPlain(StudentContract):
     @pytest.fixture
     def student(self, plain, scoring):
-        return CausalStudent(GgufModel(str(plain)), scoring=scoring, max_new_tokens=8)
+        return CausalStudent(GgufModel(str(plain)), scoring=scoring)
 
 
 class TestInstruct(StudentContract):
     @pytest.fixture
     def student(self, instruct):
-        return CausalStudent(GgufModel(str(instruct)), max_new_tokens=8)
+        return CausalStudent(GgufModel(str(instruct)))
 
 
 def test_what_does_not_fit_into_the_memory_is_loaded_with_a_smaller_context_aloud(plain, monkeypatch, caplog):

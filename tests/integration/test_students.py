@@ -20,6 +20,7 @@ from drag_graph.model import LABELS
 from drag_graph.models.model_catalogue import DEFAULT_CONTEXT_WINDOW
 from drag_graph.models.model_server import Server
 from drag_graph.models.students.causal_student import CausalStudent
+from drag_graph.models.students.open_answers import REPHRASED
 from drag_graph.models.students.served_student import ServedStudent
 from drag_graph.models.transformers_runtime import TransformersModel
 from drag_graph.testing.server import Fault, Say, ScriptedServer
@@ -220,9 +221,48 @@ def test_an_open_question_is_answered_without_thoughts(server, remote):
     ],
 )
 def test_an_open_question_without_an_answer_is_an_error(server, remote, say, error):
-    server.script("student", say)
+    server.script("student", say, say)
     with pytest.raises(error):
         remote.answer(make_prompt(remote, options=()))
+
+
+@pytest.mark.parametrize("say", [Say("", refusal="I will not"), Say("I'm sorry, but I can't assist with that.")])
+def test_a_refusal_is_rephrased_once_and_then_reported(server, remote, say):
+    server.script("student", say, Say("It boils [1]."))
+    reply = remote.answer(make_prompt(remote, options=()))
+    assert (reply.text, reply.refused) == ("It boils [1].", False)
+    first, second = server.of("student")
+    assert second.prompt.startswith(first.prompt)
+    assert REPHRASED in second.prompt.removeprefix(first.prompt)
+
+
+def test_a_second_refusal_is_reported(server, remote):
+    server.script("student", Say("I cannot help with that."), Say("I'm sorry, I can't assist."))
+    assert remote.answer(make_prompt(remote, options=())).refused
+
+
+def test_an_answer_that_was_cut_off_is_marked(server, remote):
+    server.script("student", Say("It boils and", finish_reason="length"))
+    reply = remote.answer(make_prompt(remote, options=(), answer_tokens=40))
+    assert (reply.text, reply.truncated) == ("It boils and", True)
+    (request,) = server.of("student")
+    assert request.body["max_tokens"] == 40
+
+
+def test_parts_of_an_answer_are_handed_over_as_they_come(server, remote):
+    server.script("student", Say("Water boils at 100 degrees."))
+    parts = []
+    reply = remote.answer(make_prompt(remote, options=()), parts.append)
+    assert [part.strip() for part in parts] == ["Water", "boils", "at", "100", "degrees."]
+    assert reply.text == "Water boils at 100 degrees."
+
+
+@pytest.mark.parametrize("fault", [Fault(429), Fault(500)])
+def test_a_failed_attempt_hands_over_nothing(server, remote, fault):
+    server.script("student", fault, Say("Water boils."))
+    parts = []
+    assert remote.answer(make_prompt(remote, options=()), parts.append).text == "Water boils."
+    assert "".join(parts) == "Water boils."
 
 
 def test_a_refused_choice_is_an_error(server, remote):

@@ -29,9 +29,9 @@ class Interrupted:
     def __getattr__(self, name):
         return getattr(self._student, name)
 
-    def answer(self, prompt):
+    def answer(self, prompt, on_token=None):
         self._happens()
-        return self._student.answer(prompt)
+        return self._student.answer(prompt, on_token)
 
 
 @pytest.fixture

@@ -88,3 +88,18 @@ def test_the_separator_of_a_csv_file_is_recognised():
 def test_a_record_is_a_row_of_all_its_values():
     (row,) = json_lines_blocks('{"a": 1, "b": {"c": "x", "d": null}, "e": ["y", {"f": true}]}\n\n')
     assert row == Block("a: 1 | b.c: x | e: y | e.f: True", "row")
+
+
+def test_a_table_may_begin_below_a_title_and_beside_empty_columns():
+    rows = [
+        ["", "Prices of 2026", ""],
+        ["", "", ""],
+        ["", "Region", "Price"],
+        ["", "Oceania", "71 euros"],
+    ]
+    blocks = table_blocks(rows, ("Shipping",), has_header=True)
+    assert [(block.text, block.kind) for block in blocks] == [
+        ("Prices of 2026", "text"),
+        ("Oceania | Price: 71 euros", "row"),
+    ]
+    assert [block.text for block in table_blocks([["a"], ["b"], ["c"]], (), has_header=True)] == ["b", "c"]

@@ -19,7 +19,7 @@ class Rambling:
     def tokens(self, text, form):
         return [hash(word) for word in text.split()]
 
-    def write(self, prompt, limit):
+    def write(self, prompt, limit, on_token=None):
         return self.said
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.graph.contradictions import predicates_contradict, predicates_differ, statements_differ
+from drag_graph.graph.contradictions import contradicted, predicates_contradict, predicates_differ, statements_differ
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,23 @@ def test_what_says_the_same_in_other_words_is_neither():
     assert not predicates_contradict("lasts longer than", "does not last")
     assert not predicates_contradict("takes longer than", "does not take")
     assert not statements_differ("Aspirin reduces bleeding.", "Bleeding is reduced by aspirin.")
+
+
+def test_many_predicates_contradict_as_two_do():
+    verbs = [
+        "agree",
+        "disagree",
+        "like",
+        "unlike",
+        "dislike",
+        "reduce",
+        "increase",
+        "invoice",
+        "live longer",
+        "live",
+        "no longer live",
+    ]
+    texts = [f"{adverb}{text}{end}" for adverb in ("", "not ", "always ", "never ") for text in verbs for end in ("", " with")]
+    expected = {text: {other for other in texts if predicates_contradict(text, other)} for text in texts}
+    assert contradicted(texts) == expected
+    assert expected["agree"] >= {"disagree", "not agree"}

@@ -84,3 +84,9 @@ def test_only_the_best_are_compared():
 
 def test_nothing_stays_nothing():
     assert by_date([], "What happened in 2026?") == []
+
+
+def test_the_newer_of_two_freely_worded_texts_is_first_also_if_only_the_text_has_a_date():
+    old = valued("old", 2.0, "The budget of Orchid is 4 M.", date="2023")
+    new = valued("new", 1.0, "In 2025 Orchid has a budget of 5 M.")
+    assert order([old, new]) == ["new", "old"]

@@ -76,6 +76,19 @@ def test_an_audit_says_when_the_file_has_changed_since(graph):
     assert "the file is missing" in flat(graph.audit(answer.id))
 
 
+def test_an_audit_follows_a_renamed_file(graph):
+    path = written("library/moon.txt")
+    graph.ingest("library")
+    answer = graph.ask(QUESTION)
+    new = path.rename(path.with_name("luna.txt"))
+    graph.ingest("library", sync=True)
+    [document] = graph.audit(answer.id).to_dict()["documents"]
+    assert (document["uri"], document["moved_to"], document["file"]) == (path.as_uri(), new.as_uri(), "unchanged")
+    assert f"the file is now {new}, the file is unchanged" in flat(graph.audit(answer.id))
+    new.write_text(TEXT.replace("tides", "waves"))
+    assert graph.audit(answer.id).to_dict()["documents"][0]["file"] == "changed"
+
+
 def test_two_files_of_one_name_look_different(graph):
     first = written("north/notes.txt", "The gravity of the Moon causes the tides of the oceans.")
     second = written("south/notes.txt", "The rotation of the Earth delays the tides of the oceans.")

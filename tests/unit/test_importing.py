@@ -20,7 +20,7 @@ from drag_graph.graph.name_forms import predicate_key
 from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage import subgraph_files as transfer
 from drag_graph.manage.canonical_export import sorted_lines
-from drag_graph.manage.content_ids import wrong_ids, wrong_keys
+from drag_graph.manage.content_ids import wrong_ids
 from drag_graph.manage.subgraph_files import read_lines, stored_lines, subgraph_line
 from drag_graph.manage.subgraph_import import BATCH, READ_AHEAD, Importer
 from drag_graph.manage.verification import problems
@@ -422,24 +422,6 @@ def test_a_position_that_is_far_out_costs_nothing():
     graph = as_distilled(make_subgraph(1, evidence=["one", "two"], triples=(), embedding=VECTOR))
     last = graph.evidence[1].model_copy(update={"position": 10**15, "id": "0" * 32})
     assert list(wrong_ids(graph.model_copy(update={"evidence": (graph.evidence[0], last)}))) == [(last.id, "evidence")]
-
-
-def test_predicates_of_one_form_have_one_key():
-    """Merging gives predicates that say the same the key of one of them, which may have been erased since."""
-    spec = [("a", "causes", "b", 0.9, 0), ("a", "leads to", "b", 0.9, 1), ("b", "cause", "c", 0.9, 1)]
-    graph = as_distilled(make_subgraph(1, evidence=3, triples=spec, embedding=VECTOR))
-    own = predicate_key("leads to")
-    ids = [item.id for item in graph.triples]
-
-    def keyed(*keys):
-        triples = [item.model_copy(update={"predicate_key": key}) for item, key in zip(graph.triples, keys, strict=True)]
-        return [ids.index(id_) for id_ in wrong_keys(graph.model_copy(update={"triples": tuple(triples)}))]
-
-    assert [item.predicate for item in graph.triples] == ["causes", "leads to", "cause"]
-    assert keyed("cause", own, "cause") == keyed("cause", "cause", "cause") == keyed(own, own, own) == []
-    assert keyed("erased_since", own, "erased_since") == []
-    assert keyed("cause", own, "x") == [2], "another of its predicate has another"
-    assert keyed(own, "cause", own) == [0, 1, 2], "its own predicate has another"
 
 
 def test_predicates_that_canonicalisation_merged_are_taken():

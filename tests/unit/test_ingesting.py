@@ -164,14 +164,17 @@ def test_tags_are_changed_without_reading_again_and_stay_where_none_are_given(st
     assert document_named(store, "a.txt").tags == ("a", "b")
     monkeypatch.setattr(Troubled, "read", lambda *_: pytest.fail("a file was read again"))
     assert set(synced(store, folder).values()) == {"unchanged"}
-    assert set(synced(store, folder, ["c"]).values()) == {"changed"}
+    erased = []
+    report = Ingester(store, Troubled(None), erase=erased.extend, tags=["c"]).run(files_in([folder]), [folder])
+    assert {(item.status, *item.usage.notes) for item in report.documents} == {("unchanged", "Its tags are: c.")}
+    assert not erased, "nothing has to be removed from the file of the store"
     assert set(synced(store, folder, ["c"]).values()) == {"unchanged"}
     assert document_named(store, "a.txt").tags == ("c",)
     monkeypatch.undo()
     (folder / "a.txt").write_text("The file a now causes other effects in the house of the town.")
     assert synced(store, folder)["a.txt"] == "changed"
     assert document_named(store, "a.txt").tags == ("c",), "a changed file keeps its tags"
-    assert synced(store, folder, [])["a.txt"] == "changed"
+    assert synced(store, folder, [])["a.txt"] == "unchanged"
     assert document_named(store, "a.txt").tags == ()
 
 
@@ -191,3 +194,13 @@ def test_reading_a_long_document_ends_when_it_is_interrupted():
     )
     with pytest.raises(Interrupted):
         reader.read(Document(id="d", name="d", uri="d"), loaded, Usage())
+
+
+def test_the_rules_read_the_sentences_of_a_row_and_not_its_headers(store, tmp_path):
+    (tmp_path / "steps.csv").write_text(
+        "part,has,remark\nEngine,two pistons that drive the wheel,The Moon causes the tides.\nPump,the valve of a boat,none\n"
+    )
+    (result,) = run(store, tmp_path).documents
+    (graph,) = store.read([result.id])
+    assert {(item.subject, item.predicate, item.object) for item in graph.triples} == {("Moon", "causes", "tides")}
+    assert graph.evidence[0].text == "Engine | has: two pistons that drive the wheel | remark: The Moon causes the tides."

@@ -10,6 +10,7 @@ from drag_graph.distill.entity_merging import Thresholds, merge_entities, merge_
 from drag_graph.distill.triple_extraction import RawTriple
 from drag_graph.documents.file_loaders import load_text
 from drag_graph.documents.passages import chunks
+from drag_graph.graph import contradictions
 from drag_graph.graph.aggregate import Claim, Part, edges_of
 from drag_graph.model import Aggregation, Document
 
@@ -80,3 +81,12 @@ def test_many_edges_are_ranked_in_linear_time():
     assert time.process_time() - began < PATIENCE
     assert len(edges) == 20_000
     assert edges[0].contradicts == (edges[1].id,)
+
+
+def test_few_of_the_many_predicates_of_one_pair_are_compared(monkeypatch):
+    compared = []
+    monkeypatch.setattr(contradictions, "predicates_contradict", lambda *pair: compared.append(pair) or "")
+    contradictions.contradicted([f"sent {number} invoices to" for number in range(5_000)])
+    assert not compared
+    contradictions.contradicted(["agrees with", "disagrees with", "talks to"])
+    assert sorted(compared) == [("agrees with", "disagrees with"), ("disagrees with", "agrees with")]

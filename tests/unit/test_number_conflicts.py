@@ -24,6 +24,17 @@ NEW = "The board has approved the budget of Orchid for this year. It is 5 millio
         ("The seedlings survive about five hours at night.", "The seedlings survive about 7 hours at night.", "5 and 7 hour"),
         ("Das Budget von Orchid beträgt 4 Millionen Euro.", "Das Budget von Orchid beträgt 5 Millionen Euro.", "euro"),
         ("[2025-03-02 10:11] Orchid needs 4 pumps.", "[2025-03-05 08:00] Orchid needs 5 pumps.", "4 and 5"),
+        ("The budget of Orchid is 4 M.", "In 2025 Orchid has a budget of 5 M.", "4,000,000 and 5,000,000"),
+        (
+            "The board set the budget of the Orchid project to 4 million euros.",
+            "For Orchid, the team now plans with a budget of 5 million euros.",
+            "4,000,000 and 5,000,000 euro",
+        ),
+        (
+            "The deadline of the Orchid project is 3 March 2025.",
+            "We have moved the Orchid project to a new date: its deadline is 5 May 2025.",
+            "2025-03-03 and 2025-05-05",
+        ),
         ("Employees get 28 days of paid leave.", "Employees get 30 days of paid leave.", "28 and 30 day"),
     ],
 )
@@ -50,6 +61,10 @@ def test_two_statements_conflict(one, two, reason):
         ("The pump of Orchid runs for 12 hours.", "The pump of Orchid runs for 2 days."),
         ("Orchid needs at least 4 weeks of tests.", "Orchid needs 3 weeks of tests."),
         ("The budget of Orchid is not 4 M.", "The budget of Orchid is 5 M."),
+        ("The travel budget of Orchid is 4 M.", "In 2025 Orchid has a budget of 5 M."),
+        ("The budget of Tulip is 4 M.", "In 2025 Orchid has a budget of 5 M."),
+        ("The board set a budget of 4 M for the pump.", "In 2025 we plan with a budget of 5 M."),
+        ("The temperature in May is 26 \u00b0C.", "A mean temperature of 25 \u00b0C is usual here."),
         ("The lead time is 10 weeks.", "The lead time is 12 weeks."),
         ("It costs 4 euros.", "It costs 5 euros."),
         ("The pump is blue.", "The pump is green."),

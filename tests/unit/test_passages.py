@@ -128,3 +128,19 @@ def test_a_chunk_holds_whole_sentences_unless_one_is_longer():
     long, pieces = chunks_of("word " * 100, 100)
     assert all(piece.span.end - piece.span.start <= 100 for piece in pieces)
     assert "".join(piece.span.of(long) for piece in pieces).replace(" ", "") == "word" * 100
+
+
+def test_a_row_is_not_cut_between_chunks_and_is_one_passage_unless_it_is_long():
+    record = (
+        "id: 3 | text: The Moon causes the tides of the sea and of the ocean. The tides move the sand of the coast every day."
+    )
+    long = f"id: 4 | text: {'The Moon causes the tides of the sea. ' * 18}".strip()
+    text, blocks = join_blocks(
+        [Block("The Sun helps. " * 5), *[Block(record, "row")] * 3, Block(long, "row"), Block(record, "row")]
+    )
+    found = [(piece.span.of(text), [part.of(text) for part in piece.passages]) for piece in chunks(text, blocks, 700)]
+    assert sum(chunk.count(record) for chunk, _ in found) == 4
+    assert any(chunk == long for chunk, _ in found), "a row that is longer than the rest of a chunk begins one"
+    passages = [passage for _, parts in found for passage in parts]
+    assert passages.count(record) == 4
+    assert long not in passages

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.ask.student_prompt import QUOTED, assemble, render
+from drag_graph.ask.student_prompt import CHOICE_TOKENS, INSTRUCTION, QUOTED, assemble, render
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import Line
 from drag_graph.ports.model_roles import Layout
@@ -24,8 +24,8 @@ def lines_of(kinds):
     ]
 
 
-def put_together(question=QUESTION, options=OPTIONS, kinds=("evidence", "evidence", "edge", "edge"), window=1000, reserve=0):
-    return assemble(question, options, lines_of(kinds), count_tokens=count_words, context_window=window, reserve=reserve)
+def put_together(question=QUESTION, options=OPTIONS, kinds=("evidence", "evidence", "edge", "edge"), window=1000):
+    return assemble(question, options, lines_of(kinds), count_tokens=count_words, context_window=window)
 
 
 def test_the_whole_prompt_reads_so():
@@ -61,20 +61,30 @@ def test_the_best_line_of_each_section_may_stand_last(style):
 def test_empty_sections_are_left_out(kinds, options, sections):
     text = render(QUESTION, options, lines_of(kinds))
     assert [part.split("]")[0].lstrip("[") for part in text.split("\n\n")] == sections
-    assert "Do not fabricate information." in text
+    assert ("Do not fabricate information." in text) == (bool(options) or not kinds)
 
 
-@pytest.mark.parametrize(
-    ("kinds", "trigger"),
-    [
-        (("evidence", "edge"), "[ANSWER] Based on the evidence and graph:"),
-        (("evidence",), "[ANSWER] Based on the evidence:"),
-        (("edge",), "[ANSWER] Based on the graph:"),
-        ((), "[ANSWER]"),
-    ],
-)
-def test_an_open_question_gets_its_trigger(kinds, trigger):
-    assert render(QUESTION, (), lines_of(kinds)).endswith(f"\n\n{trigger}")
+@pytest.mark.parametrize("kinds", [("evidence", "edge"), ("evidence",), ("edge",)])
+@pytest.mark.parametrize(("style", "end"), [("sections", INSTRUCTION), ("plain", f"{INSTRUCTION}\nAnswer:")])
+def test_an_open_question_has_the_instruction_to_answer_from_the_lines(kinds, style, end):
+    text = render(QUESTION, (), lines_of(kinds), Layout(style=style))
+    assert text.endswith(f"\n\n[ANSWER]\n{end}")
+    assert "1. " in text
+    own = render(QUESTION, (), lines_of(kinds), Layout(style=style, instruction="Reply in Latin."))
+    assert "[ANSWER]\nReply in Latin." in own
+    assert INSTRUCTION not in own
+
+
+def test_without_lines_there_is_nothing_to_cite():
+    assert render(QUESTION, (), ()).endswith("\n\n[ANSWER]")
+
+
+def test_room_is_left_for_the_answer():
+    sizes = {"count_tokens": count_words, "context_window": 200}
+    assert not assemble(QUESTION, (), lines_of(["evidence"]), **sizes, answer_tokens=100).dropped
+    assert assemble(QUESTION, (), lines_of(["evidence"]), **sizes, answer_tokens=170).dropped
+    with pytest.raises(ContextOverflow):
+        assemble(QUESTION, (), lines_of(["evidence"]), **sizes, answer_tokens=195)
 
 
 @pytest.mark.parametrize("style", ["sections", "plain"])
@@ -92,17 +102,16 @@ def test_quoted_lines_stand_between_marks_that_they_cannot_have(style):
 
 @given(
     kinds=st.lists(st.sampled_from(["evidence", "edge"]), max_size=10).map(lambda kinds: sorted(kinds, reverse=True)),
-    window=st.integers(30, 120),
-    reserve=st.integers(0, 10),
+    window=st.integers(CHOICE_TOKENS + 20, CHOICE_TOKENS + 120),
 )
-def test_it_fits_or_says_why_not(kinds, window, reserve):
+def test_it_fits_or_says_why_not(kinds, window):
     bare = count_words(render(QUESTION, OPTIONS, ()))
-    if bare > window - reserve:
+    if bare > window - CHOICE_TOKENS:
         with pytest.raises(ContextOverflow):
-            put_together(kinds=kinds, window=window, reserve=reserve)
+            put_together(kinds=kinds, window=window)
         return
-    result = put_together(kinds=kinds, window=window, reserve=reserve)
-    assert result.prompt.tokens == count_words(result.prompt.text) <= window - reserve
+    result = put_together(kinds=kinds, window=window)
+    assert result.prompt.tokens == count_words(result.prompt.text) <= window - CHOICE_TOKENS
     assert [line.n for line in result.prompt.lines] == list(range(1, len(result.prompt.lines) + 1))
     refs = [line.ref for line in result.prompt.lines]
     gone = [item.ref for item in result.dropped]
@@ -115,8 +124,8 @@ def test_it_fits_or_says_why_not(kinds, window, reserve):
 
 
 def test_a_question_that_is_itself_too_long_is_refused_with_sizes():
-    with pytest.raises(ContextOverflow, match=r"need 5\d\d tokens, but the student has room for 90") as caught:
-        put_together(question="word " * 500, window=100, reserve=10)
+    with pytest.raises(ContextOverflow, match=r"need 5\d\d tokens, but the student has room for 36") as caught:
+        put_together(question="word " * 500, window=100)
     assert caught.value.hint
 
 

@@ -84,7 +84,7 @@ class TestRecords:
             '2. ("relationship"<|>Wind<|>waves<|>Waves are what wind leaves behind.<|>3)\n<|COMPLETE|>'
         )
         reply = triples(text)
-        assert rows(reply) == [("The Moon", "causes", "tides", 0.9, (0,)), ("Wind", RELATED, "waves", 0.3, (1,))]
+        assert rows(reply) == [("The Moon", "causes", "tides", UNSTATED, (0,)), ("Wind", RELATED, "waves", UNSTATED, (1,))]
 
     @pytest.mark.parametrize(
         ("description", "predicate"),
@@ -110,16 +110,12 @@ class TestRecords:
     @pytest.mark.parametrize("separator", ["<|>", "|>"])
     def test_a_delimiter_that_lost_a_sign(self, separator):
         text = f'("relationship"<|>"The Moon"<|>"tides"<|>"The Moon causes the tides."{separator}9)<|COMPLETE|>'
-        assert rows(triples(text)) == [("The Moon", "causes", "tides", 0.9, (0,))]
-
-    def test_keywords_before_the_strength(self):
-        text = '("relationship"<|>"The Moon"<|>"tides"<|>"The Moon causes the tides."<|>"gravity, water"<|>8)'
-        assert rows(triples(text)) == [("The Moon", "causes", "tides", 0.8, (0,))]
+        assert rows(triples(text)) == [("The Moon", "causes", "tides", UNSTATED, (0,))]
 
     def test_a_record_that_stops_in_the_middle_is_discarded(self):
         text = '("relationship"<|>"Wind"<|>"waves"<|>"Wind makes waves."<|>8)##\n("relationship"<|>"The Moon"<|>"ti'
         reply = triples(text)
-        assert rows(reply) == [("Wind", "makes", "waves", 0.8, (1,))]
+        assert rows(reply) == [("Wind", "makes", "waves", UNSTATED, (1,))]
         assert len(reply.discarded) == 1
 
     def test_entities_alone_are_no_triples(self):
@@ -128,29 +124,6 @@ class TestRecords:
 
 
 class TestConfidence:
-    @pytest.mark.parametrize(
-        ("strengths", "confidences"),
-        [
-            (["9", "3"], [0.9, 0.3]),
-            (["10", "1"], [1.0, 0.1]),
-            (["1", "1"], [0.1, 0.1]),
-            (["0.9", "1"], [0.9, 1.0]),
-            (["0.5", "7"], [0.05, 0.7]),
-            (["7.5", ""], [0.75, UNSTATED]),
-            (["1.0", "0.0"], [1.0, 0.0]),
-        ],
-    )
-    def test_a_scale_holds_for_the_whole_reply(self, strengths, confidences):
-        lines = [f'("relationship"<|>"Wind"<|>"waves"<|>"{place}"<|>{text})' for place, text in enumerate(strengths)]
-        assert [item.confidence for item in triples("\n".join(lines)).triples] == pytest.approx(confidences)
-
-    @pytest.mark.parametrize("strength", ["high", "NaN", "11", "-1", "inf", "9/10"])
-    def test_what_is_no_strength_discards_its_triple(self, strength):
-        text = f'("relationship"<|>"Wind"<|>"waves"<|>"x"<|>{strength})##("relationship"<|>"The Moon"<|>"sea"<|>"x"<|>5)'
-        reply = triples(text)
-        assert rows(reply) == [("The Moon", RELATED, "sea", 0.5, (0,))]
-        assert "confidence" in reply.discarded[0]
-
     def test_one_that_is_stated_in_json_is_not_rescaled(self):
         with pytest.raises(Unreadable):
             triples('{"triples": [{"subject": "Wind", "predicate": "makes", "object": "waves", "confidence": 8}]}')

@@ -84,8 +84,6 @@ def strip_discourse(tokens: list[Token]) -> list[Token]:
         aside = comma and (token.tag == "A" or token.low in _TIMES)
         if token.tag in {",", ";", ":", "C"} or token.low == "then" or aside:
             start += 1
-        elif [token.low for token in tokens[start : start + 2]] == ["for", "example"]:
-            start += 2
         else:
             break
     return tokens[start:]

@@ -8,6 +8,8 @@ MIN_SUFFIXED = 4
 FINITE = frozenset({"X", "M", "F"})
 NOMINAL = frozenset({"n", "#", "O"})
 _BOUNDARY = frozenset({",", ";", "C", "S", "R", "–", "—", "-"})  # noqa: RUF001
+
+
 _SAYING = (
     "show", "indicat", "say", "said", "mean", "think", "believ", "know", "suggest", "prov", "find",
     "not", "ensur", "stat", "claim", "argu", "learn", "understand", "see", "conclud", "agree",
@@ -57,14 +59,6 @@ class Context:
 
     def next_token(self, index: int) -> Token | None:
         return self.tokens[index + 1] if index + 1 < len(self.tokens) else None
-
-    def stands_alone(self, index: int) -> bool:
-        """Tell whether a determiner is the whole subject: a verb follows at once."""
-        following = self.next_token(index)
-        if following is None:
-            return True
-        verb = self.verbs[index + 1]
-        return following.tag == "" and verb is not None and verb.pure and THIRD in verb.inflections
 
     def that_tag(self, index: int) -> str:
         previous = self.tokens[index - 1].tag

@@ -292,8 +292,6 @@ class SentenceReader:
         parts = segments(rest)
         first = next((part for part in parts if part.kind == "object"), None)
         carried = first.body if first and len(first.body) <= MAX_CARRIED else []
-        if len(rest) <= MAX_CARRIED and all(part.kind not in HANGING for part in parts):
-            carried = rest
         size = 1
         while size < len(leading) - 1 and leading[size].tag in {"P", "B"}:
             size += 1

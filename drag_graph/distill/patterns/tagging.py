@@ -101,8 +101,6 @@ class _Tagger(VerbTagger):
                 token.tag = self.verb_tag(index)
             elif token.tag == "R" and token.low == "that":
                 token.tag = self.that_tag(index)
-            elif token.tag == "D" and token.low in {"this", "these", "those"} and self.stands_alone(index):
-                token.tag = "O"
 
 
 def tag(tokens: list[Token]) -> list[Token]:

@@ -112,12 +112,7 @@ def sentences(passage: str) -> list[list[Token]]:
         tokens = tokenise(block)
         for index, token in enumerate(tokens):
             if not _ends_sentence(tokens, index):
-                if token.low == "." and token.glued and current:
-                    # An abbreviation keeps its point: "J." is one token.
-                    last = current[-1]
-                    current[-1] = Token(last.text + ".", last.low + ".", last.glued)
-                else:
-                    current.append(token)
+                current.append(token)
                 continue
             if token.low == "?":
                 current.append(token)

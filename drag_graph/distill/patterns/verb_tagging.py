@@ -36,13 +36,10 @@ class VerbTagger(Context):
 
     def _after_conjunction(self, index: int, place: int, verb: Forms) -> str:
         kinds = verb.inflections
-        behind = self.finite_behind(place)
         partner = self.tokens[place - 1].tag if place else ""
         following = self.next_token(index)
         if PARTICIPLE in kinds and (partner == "E" or (following is not None and following.low == "by")):
             return "E"
-        if behind is None:
-            return self._after_nominal(index, place, "n", verb) if verb.pure else self._noun(index)
         if kinds & {BASE, THIRD, PAST} and (verb.pure or self._object_follows(index)):
             return "F"
         return "E" if PARTICIPLE in kinds else self._noun(index)
@@ -59,8 +56,6 @@ class VerbTagger(Context):
         following = self.next_token(index)
         done = self.finite_behind(index) is not None
         if PAST in kinds or PARTICIPLE in kinds:
-            if PAST not in kinds and BASE in kinds and not done and not self.ahead[index + 1]:
-                return "F"
             if PAST not in kinds:
                 return "E"
             if PARTICIPLE in kinds and (done or left == ","):

@@ -4,29 +4,29 @@ It cannot read, reason or negate; it only measures which option is similar to th
 the answer, and runs anywhere. docs/students.md explains its scoring.
 """
 
-import re
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drag_graph.graph.edge_text import plain_words
-from drag_graph.graph.search_terms import search_terms
 from drag_graph.model import LABELS, Line
 from drag_graph.models.students.option_scoring import softmax
+from drag_graph.models.students.quotation import Quotation, best_quotation, texts_of
 from drag_graph.ports.model_roles import Embedder, Layout, OnToken, Prompt, StudentReply
 
 Scores = NDArray[np.float64]
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")  # noqa: RUF001 - Chinese marks
-
-COMPARED = 8
-"""Number of sentences whose vectors are compared with an open question: to embed all would take longer than the search."""
 PASSAGE_TOKENS = 200
 """Maximum number of tokens of a passage of joined lines: an embedder ignores what exceeds about 256."""
 TEMPERATURES = {"minilm": (0.15, 0.13), "lexical": (0.25, 1.4)}
 """Divisors of the scores before the softmax, with and without lines, by embedder family (others count as `minilm`).
 `bench/nearest_variants.py` calibrated them on its tuning halves."""
+ANSWERS = {"minilm": (-14.28, 13.42, 10.61, 6.36, 2.28), "lexical": (-8.99, 11.21, 9.84, 2.62, 2.06)}
+"""Weights of `Quotation.features`: the sentence answers the question if their sum is above 0. Fitted by `bench/quoting.py`."""
+ABSTENTION = "The sources do not answer this."
+CLEAR = 0.3
+"""Lead over the runner-up from which the confidence is not reduced."""
 CONTEXT_WINDOW = 1 << 20
 DECIMALS = 6
 """Scores are rounded, because further digits depend on the order of sums and ties must be equal on any machine."""
@@ -41,17 +41,21 @@ class NearestStudent:
     - all lines together, joined into passages;
     - minus the similarity of question and option, so that an option does not win by repeating the question.
 
-    Without lines, the score is the cosine of option and question. The answer to an open question is the text of the line that
-    is most similar to it, or empty without lines; of a span, one sentence.
+    Without lines, the score is the cosine of option and question.
+
+    The answer to an open question is a quotation: the sentence of the lines that fits best (`best_quotation`). The student
+    abstains if that sentence does not fit well enough. Without lines, the answer is empty.
 
     Confidence, in [0, 1]: the probability of the chosen option, a softmax of the scores at a temperature calibrated on other
-    questions; for an open question the cosine of question and line, at least 0.
+    questions; for a quotation the estimated probability that it answers, reduced by up to a half if a sentence that says
+    something else fits nearly as well; 0 for an abstention.
     """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         family = next((family for family in TEMPERATURES if embedder.name.startswith(family)), "minilm")
         self._aided, self._unaided = TEMPERATURES[family]
+        self._answers = np.array(ANSWERS[family])
 
     @property
     def name(self) -> str:
@@ -69,12 +73,12 @@ class NearestStudent:
         return self._embedder.count_tokens(text)
 
     def answer(self, prompt: Prompt, on_token: OnToken | None = None) -> StudentReply:
-        lines = [text for line in prompt.lines for text in _texts(line)]
         if not prompt.options:
-            reply = self._open_answer(prompt.question, lines)
+            reply = self._quotation(prompt)
             if on_token is not None:
                 on_token(reply.text)
             return reply
+        lines = [text for line in prompt.lines for text in texts_of(line)]
         scores = self._scores(prompt.question, prompt.options, lines).round(DECIMALS)
         probabilities = softmax(scores, self._aided if lines else self._unaided)
         best = int(np.argmax(probabilities))
@@ -85,14 +89,24 @@ class NearestStudent:
             probabilities=tuple(float(value) for value in probabilities),
         )
 
-    def _open_answer(self, question: str, lines: Sequence[str]) -> StudentReply:
-        if not lines:
+    def best_quotation(self, question: str, lines: Sequence[Line]) -> Quotation | None:
+        """Return the sentence that fits a question best; None if there is none to quote."""
+
+        def similarities(texts: Sequence[str]) -> Scores:
+            asked, vectors = self._embedder.embed_queries([question]), self._embedder.embed(texts)
+            return np.asarray((vectors.astype(np.float64) @ asked[0].astype(np.float64)).round(DECIMALS))
+
+        return best_quotation(question, lines, similarities)
+
+    def _quotation(self, prompt: Prompt) -> StudentReply:
+        if not prompt.lines:
             return StudentReply(text="", label=None, confidence=0.0)
-        lines = _closest_by_words(question, lines)
-        asked, vectors = self._embedder.embed_queries([question]), self._embedder.embed(lines)
-        cosines = (vectors.astype(np.float64) @ asked[0].astype(np.float64)).round(DECIMALS)
-        best = int(np.argmax(cosines))
-        return StudentReply(text=lines[best], label=None, confidence=float(np.clip(cosines[best], 0.0, 1.0)))
+        best = self.best_quotation(prompt.question, prompt.lines)
+        value = float(self._answers @ best.features) if best else -1.0
+        if best is None or value < 0:
+            return StudentReply(text=ABSTENTION, label=None, confidence=0.0, abstained=True)
+        clarity = (1 + min(best.lead / CLEAR, 1.0)) / 2
+        return StudentReply(text=best.text, label=None, confidence=clarity / (1 + math.exp(-value)), quoted=True)
 
     def _scores(self, question: str, options: Sequence[str], lines: Sequence[str]) -> Scores:
         """Return a score for each option. All texts are embedded in one call."""
@@ -123,23 +137,6 @@ class NearestStudent:
                 room = PASSAGE_TOKENS
             room -= tokens
         return passages
-
-
-def _closest_by_words(question: str, texts: Sequence[str]) -> list[str]:
-    """Return the texts that share most of the question's terms, rare ones first, in their order."""
-    terms, of_texts = set(search_terms(question)), [set(search_terms(text)) for text in texts]
-    number = {term: sum(term in one for one in of_texts) for term in terms}
-    shares = [sum(1 / number[term] for term in sorted(terms & one)) for one in of_texts]
-    best = sorted(range(len(texts)), key=lambda place: (-shares[place], place))[:COMPARED]
-    return [texts[place] for place in sorted(best)]
-
-
-def _texts(line: Line) -> list[str]:
-    """Return the sentences of a span without what it opens with, or the words of another line."""
-    if line.kind != "span":
-        return [plain_words(line.text)]
-    text = line.text.removeprefix(line.opening)
-    return [sentence for sentence in _SENTENCE_END.split(text) if any(map(str.isalnum, sentence))] or [text]
 
 
 def support(question: Scores, lines: Scores, passages: Scores) -> Scores:

@@ -34,11 +34,9 @@ from drag_graph.models.teachers.served_teacher import ServedTeacher, attempt_of
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 
 WAITS = "waits for a batch"
-_LOWERED = "lowered"
 _GIVEN_UP = "given up"
 _ATTEMPTS = 2
 _NOT_ITS_FAULT = frozenset({"batch_expired", "batch_cancelled"})
-_BAD_REQUEST = frozenset({400, 413, 422})
 _UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 """Exceptions from lines of an unexpected form."""
 
@@ -72,9 +70,6 @@ class BatchTeacher:
         """The query that a paid reply is booked to, by key: its first user."""
         self._failed: dict[str, ReplyError] = {}
         self._batches = records.all()
-        for batch in self._batches:
-            if batch.status == COLLECTED and batch.reason == _LOWERED:
-                inner.use_words()
         self._index()
 
     @property
@@ -307,22 +302,16 @@ class BatchTeacher:
     def _collect(self, batch: BatchRecord, state: BatchState) -> None:
         """Record each reply, note the missing and unusable ones, and settle the cost of the batch."""
         answers = self._answers(batch, state)
-        wanted, cost, statuses = set(batch.keys), 0.0, set()
+        wanted, cost = set(batch.keys), 0.0
         batch.direct, batch.missing = {}, []
         batch.reason = ", ".join(dict.fromkeys((state.status, *state.codes)))
         for queued in self._records.requests(batch.token):
             wanted.discard(queued.key)
-            answer = json.loads(answers.pop(queued.key, b"null"))
-            statuses.add(_status(answer))
-            cost += self._take(batch, queued, answer)
+            cost += self._take(batch, queued, json.loads(answers.pop(queued.key, b"null")))
         if wanted:
             message = "requests of a batch are lost: it counts as paid in full, and they are sent again"
             log.event(message, level=logging.WARNING, batch=batch.batch_id, requests=len(wanted))
             batch.missing += sorted(wanted)
-        if statuses and statuses <= _BAD_REQUEST and batch.by_schema:
-            # All lines were rejected: send them without a schema, as with single requests.
-            self._inner.use_words()
-            batch.missing, batch.direct, batch.reason = list(batch.keys), {}, _LOWERED
         cost = self._records.close_batch(batch, None if wanted else cost)
         given = len(batch.keys) - len(batch.missing) - len(batch.direct)
         counts = {"replies": given, "unusable": len(batch.direct), "missing": len(batch.missing)}
@@ -361,20 +350,10 @@ class BatchTeacher:
                 continue
             ours = set(batch.keys).difference(batch.used) if batch.booked_by in {"", self._run_id} else set()
             self._direct |= {key: (attempt, key not in ours) for key, attempt in batch.direct.items()}
-            for key in batch.missing if batch.reason not in {_LOWERED, _GIVEN_UP} else []:
+            for key in batch.missing if batch.reason != _GIVEN_UP else []:
                 self._missing.setdefault(key, []).append(batch.reason)
             answered = ours.difference(batch.missing, batch.direct)
             self._paid.update((key, 1) for key in answered if key not in self._paid)
-        for key, reasons in self._missing.items():
-            # Send directly only what the provider had no time for, twice; not what it rejects in a batch.
-            if len(reasons) >= _ATTEMPTS and all(reason.startswith(("expired", "completed")) for reason in reasons):
-                self._direct.setdefault(key, (None, False))
-
-
-def _status(answer: Any) -> int:
-    """Return the HTTP status of a line, or 0 without a readable one."""
-    status = _part(answer, "response", "status_code")
-    return int(status) if str(status).isdecimal() else 0
 
 
 def _part(answer: Any, *names: str) -> Any:

@@ -3,7 +3,8 @@
     ("relationship"<|>A<|>B<|>description<|>8)##     delimiter records, as graph extraction prompts teach them
     predicate(subject, object)                        one per line
 
-These triples have no evidence. Ambiguous lines (three ends, a description without a verb between the ends) are not guessed.
+These triples have no evidence, and the confidence of a triple that states none. Ambiguous lines (three ends, a description
+without a verb between the ends) are not guessed.
 """
 
 import re
@@ -18,7 +19,6 @@ _FIELD = re.compile(r"<?\|>")
 _FIELDS = 3
 _BULLET = re.compile(r"\A(?:[-*\u2022]|\(?\d{1,3}[.)]|\[\d{1,3}\])\s+")
 _CALL = re.compile(r"(?:[\w ]{1,30}:\s+)?([^\W\d][\w'-]*(?: [\w'-]+){0,7})\((.+)\)")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _MEMBER = re.compile(r'(?:"[^"]*"|\([^()]*\)|\d+(?:,\d{3})+(?!\d)|[^,])+')
 """Members between commas, except in quotes, parentheses and numbers (1,686)."""
 _QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "`": "`"}
@@ -31,9 +31,7 @@ RELATED = "is related to"
 
 def triple_entries(body: str) -> list[Any]:
     """Return the triples in `body` for `parse_reply`: mappings, or strings if they are ambiguous."""
-    entries = list(_records(body)) or list(_calls(body))
-    _rescale([entry for entry in entries if isinstance(entry, dict) and "confidence" in entry])
-    return entries
+    return list(_records(body)) or list(_calls(body))
 
 
 def _records(body: str) -> Iterator[Any]:
@@ -43,28 +41,8 @@ def _records(body: str) -> Iterator[Any]:
         if len(fields) < _FIELDS or not piece.endswith(")"):
             yield "an incomplete record"
             continue
-        subject, object_, description, *rest = fields
-        entry: dict[str, Any] = {
-            "subject": subject,
-            "predicate": _words_between(subject, object_, description),
-            "object": object_,
-        }
-        if rest and rest[-1]:
-            entry["confidence"] = rest[-1]
-        yield entry
-
-
-def _rescale(entries: list[Any]) -> None:
-    """Convert strengths to confidences: unchanged in [0, 1], divided by 10 if the reply rates from 1 to 10.
-
-    It does if a number is above 1 or all are whole numbers. The validation rejects other texts.
-    """
-    given = [entry["confidence"] for entry in entries]
-    numbers = [float(text) for text in given if _NUMBER.fullmatch(text)]
-    tens = any(number > 1 for number in numbers) or not any("." in text for text in given)
-    for entry in entries:
-        if tens and _NUMBER.fullmatch(entry["confidence"]):
-            entry["confidence"] = float(entry["confidence"]) / 10
+        subject, object_, description = fields[:_FIELDS]
+        yield {"subject": subject, "predicate": _words_between(subject, object_, description), "object": object_}
 
 
 def _words_between(subject: str, object_: str, description: str) -> str:

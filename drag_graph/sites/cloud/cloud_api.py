@@ -50,7 +50,6 @@ class Cloud:
         self.board = board
         self.stored = StoredSites(store)
         self._touched: dict[str, float] = {}
-        self._is_compacting = False
         self._stranger = secrets.token_hex(32)
         """Used for proofs to unknown names, so that nobody can find out which names are known."""
 
@@ -68,18 +67,9 @@ class Cloud:
         site = self.site(name)
         if site is None or not hmac.compare_digest(site.token_sha256, sha256_of(token)):
             return None
-        is_due = time.monotonic() - self._touched.get(site.id, -TOUCHED_EVERY) >= TOUCHED_EVERY
-        if is_due and not self._is_compacting:  # writing would block one of a few threads until the compaction ends
+        if time.monotonic() - self._touched.get(site.id, -TOUCHED_EVERY) >= TOUCHED_EVERY:
             self.touch(site)
         return site
-
-    def compact(self) -> str:
-        """Rewrite an embedded store's file without deleted text; return the outcome as a message."""
-        self._is_compacting = True
-        try:
-            return self.stored.compact()
-        finally:
-            self._is_compacting = False
 
     def touch(self, site: RegisteredSite, *, refused: int = 0) -> None:
         """Record that a site was seen, and how many more of its replies were refused."""
@@ -159,10 +149,6 @@ def _add_summaries(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
         if not await asyncio.to_thread(cloud.upload, site, body.summaries):
             raise HTTPException(401, STRANGER)
 
-    @app.delete("/v1/summaries")
-    async def withdraw(site: Annotated[RegisteredSite, Depends(caller)]) -> None:
-        await asyncio.to_thread(cloud.sync, site, {})
-
 
 def _add_work(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
     """Add the routes for work and its replies."""
@@ -213,7 +199,7 @@ def operator_app(cloud: Cloud, token: str) -> FastAPI:
 
     @app.post("/v1/compaction")
     async def compaction() -> dict[str, str]:
-        return {"store": await asyncio.to_thread(cloud.compact)}
+        return {"store": await asyncio.to_thread(cloud.stored.compact)}
 
     return app
 

@@ -22,11 +22,8 @@ from drag_graph.settings import Settings
 from drag_graph.sites import wire
 from drag_graph.sites.cloud.work_board import WITHDRAWN, WorkBoard
 
-IMPOSSIBLE = "{} of its passages do not fit their place in the document"
-REPEATED = "{} of its passages were sent twice"
 NOT_GIVEN = "the cloud did not give this site that line, or the token of the line's site has changed"
 MISCOUNTED = "its reply was refused: it does not have as many lines as requested"
-IMPOSSIBLE_ORIGIN = "a passage of its reply does not fit its place in the document"
 
 
 @dataclass(slots=True)
@@ -39,18 +36,6 @@ class _Contribution:
     withheld: int = 0
     seconds: float = 0.0
     problems: list[str] = field(default_factory=list)
-
-    def take(self, passages: Sequence[wire.ReleasedPassage]) -> None:
-        """Keep the possible passages, without repetitions, and note the others as problems."""
-        possible = [item for item in passages if item.is_possible]
-        unique: dict[tuple[str, str], wire.ReleasedPassage] = {}
-        for item in possible:
-            unique.setdefault((item.kind, item.ref), item)
-        self.passages = tuple(unique.values())
-        if impossible := len(passages) - len(possible):
-            self.problems.append(IMPOSSIBLE.format(impossible))
-        if repeated := len(possible) - len(self.passages):
-            self.problems.append(REPEATED.format(repeated))
 
     def ref(self, item: wire.ReleasedPassage) -> str:
         """Return an id of a line that is unique among all sites."""
@@ -139,7 +124,8 @@ class CloudAsker:
         contribution.withheld = outcome.withheld
         if outcome.problem:
             contribution.problems.append(one_line(outcome.problem))
-        contribution.take(outcome.passages)
+        # A passage that is sent twice is shown once.
+        contribution.passages = tuple({(item.kind, item.ref): item for item in outcome.passages}.values())
 
     async def _audit(self, id_: str, lines: Sequence[wire.GivenLine]) -> Sequence[wire.SiteReply]:
         """Ask a site what is behind lines that it released."""
@@ -149,7 +135,7 @@ class CloudAsker:
             return [wire.SiteReply(problem=str(outcome))] * len(lines)
         if len(outcome.lines) != len(lines):
             return [wire.SiteReply(problem=MISCOUNTED)] * len(lines)
-        return [_checked_origin(reply) for reply in outcome.lines]
+        return [reply.model_copy(update={"problem": one_line(reply.problem)}) for reply in outcome.lines]
 
     def _answer(
         self, question: wire.CloudQuestion, contributions: Sequence[_Contribution], asker: RegisteredSite
@@ -225,9 +211,3 @@ def _refusal(sites: Mapping[str, RegisteredSite], asker: RegisteredSite, line: w
         return WITHDRAWN
     receipt = wire.receipt_of(sites[line.site].token_sha256, asker.name, line)
     return "" if hmac.compare_digest(line.receipt, receipt) else NOT_GIVEN
-
-
-def _checked_origin(reply: wire.SiteReply) -> wire.SiteReply:
-    if not all(item.is_possible for item in reply.passages):
-        return wire.SiteReply(withheld=reply.withheld, problem=IMPOSSIBLE_ORIGIN)
-    return reply.model_copy(update={"problem": one_line(reply.problem)})
