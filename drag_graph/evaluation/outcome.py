@@ -17,10 +17,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from drag_graph.ask.answer_checks import is_unsupported
 from drag_graph.errors import InputError
 from drag_graph.evaluation.intervals import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.metrics import macro_f1
-from drag_graph.evaluation.open_figures import open_figures
 from drag_graph.model import LABELS
 
 ITEMS, SUMMARY, TABLE = "items.jsonl", "summary.json", "table.md"
@@ -158,12 +158,41 @@ def _letters(records: Sequence[Record]) -> dict[str, Any]:
 def _f1_figures(records: Sequence[Record]) -> dict[str, Any]:
     """Return the figures of open answers, or `macro_f1` if all items have the same options, as verdicts do."""
     if records and all(record.f1 is not None for record in records):
-        return open_figures(records)
+        return _open_figures(records)
     if len({frozenset(record.options) for record in records}) == 1:
         golds = [record.options[LABELS.index(record.gold)] for record in records]
         chosen = [record.options[LABELS.index(record.label)] if record.label else "" for record in records]
         return {"macro_f1": macro_f1(golds, chosen)}
     return {}
+
+
+def _open_figures(records: Sequence[Record]) -> dict[str, Any]:
+    """Return the figures of one mode of open questions.
+
+    `unsupported` is the fraction of answers with an unsupported statement; abstentions, refusals and failures make none.
+    `abstained` is the fraction of questions with an abstention: `right` of those without an answer, `wrong` of the others. A
+    mode without context lines has neither.
+    """
+    figures: dict[str, Any] = {
+        "f1": sum(record.f1 or 0.0 for record in records) / len(records),
+        **{name: sum(bool(record.facts.get(name)) for record in records) for name in ("truncated", "refused")},
+    }
+    if not any(record.lines for record in records):
+        return figures
+    stated = [one for one in records if one.lines and not (one.abstained or one.error or one.facts.get("refused"))]
+    figures["unsupported"] = _proportion(is_unsupported(record.facts) for record in stated)
+    figures["abstained"] = {
+        name: _proportion(record.abstained for record in records if record.answerable == answerable)
+        for name, answerable in (("right", False), ("wrong", True))
+    }
+    return figures
+
+
+def _proportion(hits: Iterable[bool]) -> dict[str, float]:
+    """Return the fraction of hits with its 95 % interval (Wilson)."""
+    each = list(hits)
+    low, high = wilson(sum(each), len(each))
+    return {"n": len(each), "count": sum(each), "fraction": sum(each) / max(len(each), 1), "low": low, "high": high}
 
 
 def leakage(records: Sequence[Record], unaided: Sequence[Record] = ()) -> dict[str, Any]:
