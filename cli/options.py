@@ -28,7 +28,7 @@ PANELS = {
     "Communities": ("summariser", "summariser_base_url", "community_resolution", "community_min_size"),
     "Student": (
         *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order"),
-        *("brief", "max_answer_tokens", "system_prompt", "checker", "checker_base_url"),
+        *("brief", "abstain", "max_answer_tokens", "system_prompt", "checker", "checker_base_url"),
         *("token_budget", "relevance", "reranker", "reranker_base_url"),
     ),
     "Site": ("cloud", "cloud_ca", "edge_name", "insecure", "release", "candidates", "agreement"),
@@ -41,6 +41,7 @@ NAMES = {
     "ray_processes": ("--processes",),
     "document_extractor": ("--extractor",),
     "top_k": ("--top-k", "-k"),
+    "abstain": ("--abstain/--no-abstain",),
     "checker": ("--check",),
     "checker_base_url": ("--check-base-url",),
     "edge_name": ("--name",),

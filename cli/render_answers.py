@@ -32,7 +32,7 @@ def answer(given: "GivenAnswer", repeated_flags: str, *, as_json: bool, explain:
     _notes(result)
     if explain:
         _explanation(result)
-    if given.reason:
+    if given.reason and f"{given.reason}." != given.text.lower():
         out.print(f"[yellow]{escape(given.reason[:1].upper() + given.reason[1:])}.[/yellow]")
     if result.stored_id:
         out.print(f"Trace it back: [bold]drag-graph audit {result.stored_id[:SHORT]}{escape(repeated_flags)}[/bold]")

@@ -153,6 +153,7 @@ class Settings(BaseSettings):
     )
     line_order: Literal["best-first", "best-last"] = Field("best-first", description="Order of the context lines.")
     brief: bool = Field(default=False, description="Request a short answer to a question without options.")
+    abstain: bool = Field(default=True, description="Give no answer to an open question that no line seems to answer.")
     max_answer_tokens: PositiveInt = Field(
         ANSWER_TOKENS, description="Maximum number of tokens in the answer to a question without options."
     )

@@ -8,6 +8,7 @@ from typing import Any
 from drag_graph.ask.student_prompt import assemble
 from drag_graph.ask.support import Sentence, check, sentences_of, without_wrong_citations
 from drag_graph.errors import ContextOverflow, ReplyError, Withheld
+from drag_graph.graph.edge_text import plain_words
 from drag_graph.model import Line
 from drag_graph.ports.model_roles import Embedder, Student, StudentReply
 
@@ -38,7 +39,7 @@ class AnswerChecker:
             "truncated": reply.truncated,
         }
         if reply.quoted:
-            sources = [line.n for line in lines if reply.text in line.text][:1]
+            sources = [line.n for line in lines if reply.text in line.text or reply.text == plain_words(line.text)][:1]
             facts["sentences"] = [{"text": reply.text, "lines": sources, "supported": True}]
         facts |= {name: True for name in ("quoted", "refused") if getattr(reply, name)}
         return replace(reply, text=text), facts | ({"removed_citations": list(removed)} if removed else {})

@@ -15,7 +15,7 @@ from drag_graph.ports.question_gate import Disguise
 NOTHING, RESTRICTED = "nothing relevant is stored", " in the selected sources"
 UNAIDED = ": the student answered from its own knowledge"
 UNSEARCHABLE = "; some evidence is found only by its words before `drag-graph link`"
-UNANSWERED = ", and this student cannot answer without context lines"
+UNANSWERED = ", so there is no answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,9 @@ class AskResult:
 
     @property
     def abstained(self) -> bool:
-        """Whether the answer says that the lines do not answer the question."""
-        return bool(self.facts.get("abstained"))
+        """Whether the answer to an open question is that the sources do not answer it."""
+        gave_none = self.how == "nothing" and not self.is_answered and not self.answer.options
+        return bool(self.facts.get("abstained")) or gave_none
 
     @property
     def notes(self) -> list[str]:
@@ -141,9 +142,9 @@ class AskResult:
             "answer": answer.text,
             **answer.model_dump(include={"label", "confidence", "mode", "student"}),
             "lines": self._lines(explain=explain),
-            "abstained": False,
             "truncated": False,
             **self.facts,
+            "abstained": self.abstained,
             "prompt_tokens": answer.prompt_tokens,
             "latency_ms": answer.latency_ms,
             **({"reason": self.reason} if self.reason else {}),

@@ -51,7 +51,8 @@ class Asker:
 
     Answers are stored unless there is a reason why they are `unkept`. Questions pass the privacy `gate`, if there is one; a
     student `on_this_machine` is then asked the original. A `reranker` reorders what a search finds, which `only` restricts. A
-    `checker` judges the sentences of open answers. `instruction` replaces ours for open questions.
+    `checker` judges the sentences of open answers. Where a `quoting` student abstains from an open question, the other one is
+    not asked. `instruction` replaces ours for open questions.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Asker:
         reranks_here: bool = True,
         only: Restriction = EVERYTHING,
         checker: Student | None = None,
+        quoting: Student | None = None,
         instruction: str = "",
     ) -> None:
         self._settings = settings
@@ -80,6 +82,7 @@ class Asker:
         self._gate = gate
         self._on_this_machine = on_this_machine
         self._checker = AnswerChecker(embedder, checker)
+        self._quoting = quoting
         self._instruction = instruction
 
     def ask_stored(self, prefix: str, asked_as: Collection[str] = (), on_token: OnToken | None = None) -> AskResult:
@@ -250,8 +253,10 @@ class Asker:
         found, private = self._visible(query, found)
         chosen = self._select(found.candidates, fill if found.how == "search" else select_lines)
         assembly = self._assembled(query, known, found, chosen.lines)
-        # The student writes the original names: they are hidden before anything is passed on.
-        student_reply = self._student.answer(assembly.prompt, None if known else on_token)
+        student_reply = self._abstention(query, found, chosen.lines)
+        if student_reply is None:
+            # The student writes the original names: they are hidden before anything is passed on.
+            student_reply = self._student.answer(assembly.prompt, None if known else on_token)
         privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
         empty = no_answer(query, student=self._student.name, created_at=_now())
         empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
@@ -299,6 +304,20 @@ class Asker:
             prompt_hash="" if known else sha256_of([assembly.prompt.text]),
             disguise=disguise,
         )
+
+    def _abstention(self, query: Query, found: FoundLines, lines: tuple[Line, ...]) -> StudentReply | None:
+        """Return the reply to an open question that no found line seems to answer, or None if the student is to be asked.
+
+        Small language models answer such questions all the same (docs/answers.md).
+        """
+        if query.options or self._quoting is None or self._settings.mode == "none":
+            return None
+        if found.how == "nothing":
+            return StudentReply("", None, 0.0)
+        if found.how != "search" or not lines:
+            return None
+        reply = self._quoting.answer(Prompt(query.text, (), lines, "", 0))
+        return reply if reply.abstained else None
 
     def _select(self, candidates: Sequence[Candidate], select: Callable[..., Selection]) -> Selection:
         """Return the lines that fit into the token budget, chosen by `select_lines` or `fill`."""

@@ -34,7 +34,8 @@ from drag_graph.ledger.journal import start_run
 from drag_graph.log import notice
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
-from drag_graph.models.model_choice import FILES, make_embedder
+from drag_graph.models.model_choice import FILES, NEAREST, make_embedder
+from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
 from drag_graph.ports.model_roles import Embedder, Reranker, Student, Teacher
@@ -226,6 +227,7 @@ class Session:
             reranks_here=reranker_is_here(settings),
             only=only,
             checker=self.checker(),
+            quoting=NearestStudent(self.embedder) if settings.abstain and settings.student != NEAREST else None,
             instruction=instruction_of(settings),
         )
 
