@@ -29,7 +29,7 @@ _TIME = re.compile(
 )
 _NAME_OF_TWO = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W\d_][\w'\u2019-]*")
-_OPENS_SENTENCE = re.compile(r"(?:^|[.!?:;\u201c\"(\[]\s*|[\n*\u2022-]\s+)$")
+_OPENS_SENTENCE = re.compile(r"(?:^|[.!?;\u201c\"(\[]\s*|[\n*\u2022-]\s+)$")
 _VERB = re.compile(
     r"(?:is|was|has|had|will|would|did|does|said|told|went|left|came|met|sent|took|gave|got|[a-z]{2,}(?:ed|[^s]s))$"
 )
@@ -45,6 +45,7 @@ class Specifics:
     """The numbers, dates, times and names in a text."""
 
     def __init__(self, text: str) -> None:
+        text = _NAME_OF_TWO.sub(" ", text)
         dates = [found for found in written_dates(text, loose=True) if found.month or found.year]
         self.dates = {text[found.start : found.end].strip(" .,"): found for found in dates}
         rest = _without(text, ((found.start, found.end) for found in dates))
@@ -80,8 +81,8 @@ class Specifics:
                 names.append(word)
         return names
 
-    def absent_from(self, texts: Iterable[str]) -> list[str]:
-        """Return what none of the texts has."""
+    def absent_from(self, texts: Iterable[str], *, partly: bool = False) -> list[str]:
+        """Return what none of the texts has. With `partly`, one word of a name of several words is enough."""
         joined = "\n".join(texts)
         others = Specifics(joined)
         days = {float(part) for found in others.dates.values() for part in (found.day, found.year)}
@@ -93,14 +94,18 @@ class Specifics:
             text
             for text, value, after in self._counts
             if value not in numbers
-            or (counted := {one for _, one, words in others._counts if set(after[:1]) & set(words)})
-            and value not in counted
+            or ((counted := {one for _, one, words in others._counts if set(after[:1]) & set(words)}) and value not in counted)
         ]
         weekdays = {
             day_name[date(one.year, one.month, one.day).weekday()] for one in others.dates.values() if one.iso and one.day
         }
         grounds = Grounds(f"{joined}\n{_NAME_OF_TWO.sub(' ', joined)}")
-        return absent + [name for name in dict.fromkeys(self.names) if name not in weekdays and not grounds.has_name(name)]
+        unknown = [name for name in dict.fromkeys(self.names) if name not in weekdays and not grounds.has_name(name)]
+        if partly:
+            known = "|".join(re.escape(name) for name in self.names if name not in unknown) or "(?!)"
+            beside = [(name, re.escape(name)) for name in unknown]
+            unknown = [name for name, word in beside if not re.search(rf"(?:{known}) {word}|{word} (?:{known})", self._rest)]
+        return absent + unknown
 
 
 def _without(text: str, places: Iterable[tuple[int, int]]) -> str:
