@@ -57,7 +57,7 @@ Found = Callable[["Item", str], bool]
 """Whether the check marks a text as unsupported by the lines of an item."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Item:
     """A labelled sentence. `marked` are its numbers, names and dates, by kind."""
 
@@ -83,14 +83,18 @@ def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
 
 
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
 @cache
 def texts_of(data: Path) -> dict[str, str]:
-    """Return the documents of LiHua-World by id, and those of the medical corpus by number."""
+    """Return the documents of LiHua-World by id and those of the medical corpus by number, in single spaces."""
     texts = {}
     if (path := data / "lihua_world.docs.jsonl").exists():
-        texts = {row["id"]: row["text"] for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+        texts = {row["id"]: plain(row["text"]) for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
     if (path := data / "graphrag_bench_medical.corpus.txt").exists():
-        texts |= {f"medical-{number}": text for number, text in enumerate(path.read_text(encoding="utf-8").splitlines())}
+        texts |= {f"medical-{number}": plain(text) for number, text in enumerate(path.read_text(encoding="utf-8").splitlines())}
     return texts
 
 
@@ -106,10 +110,20 @@ def items(data: Path) -> list[Item]:
                 for n, (opening, text) in enumerate(zip(openings, parts, strict=True), 1)
             )
     return [
-        Item(row["sentence"], row["supported"], sets[row["lines"]], {kind: row.get(f"{kind}s", []) for kind in KINDS})
+        Item(
+            _sentence(row["sentence"], texts),
+            row["supported"],
+            sets[row["lines"]],
+            {kind: row.get(f"{kind}s", []) for kind in KINDS},
+        )
         for row in rows("support_labels.jsonl")
         if row["lines"] in sets
     ]
+
+
+def _sentence(written: str | dict[str, Any], texts: dict[str, str]) -> str:
+    """Return a sentence of a reply, which may be a copy of a place in a document."""
+    return written if isinstance(written, str) else texts[written["document"]][written["start"] : written["end"]]
 
 
 def percent(count: int, total: int) -> str:

@@ -86,9 +86,14 @@ def check(answer: str, lines: Sequence[Line], embedder: Embedder) -> tuple[Sente
         shares = np.array([ground.share(content) for ground in grounds])
         scores = (shares + row.clip(0.0)) / 2
         best = int(scores.argmax())
-        absent = tuple(Specifics(bare).absent_from(texts))
-        supported = None if has_no_content(bare) else bool(scores[best] >= SUPPORTED and not absent)
+        specifics = Specifics(bare)
+        absent = tuple(specifics.absent_from(texts))
         cited = tuple(number for match in _CITATION.findall(text) for number in _numbers(match))
+        # Rows of a table differ in their values only, so the values of the sentence must be together.
+        places = [[passages[best][1]], [texts[number - 1] for number in cited if number <= len(texts)]]
+        scattered = all(set(specifics.absent_from(place, partly=True)) - specifics.dates.keys() for place in places)
+        is_close = scores[best] >= SUPPORTED and not absent and not scattered
+        supported = None if has_no_content(bare) else bool(is_close)
         checked.append(Sentence(text, supported, round(float(scores[best]), 3), passages[best][0], cited, absent))
     return tuple(checked)
 

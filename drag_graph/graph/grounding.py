@@ -16,6 +16,7 @@ TOLERANCE = 0.5
 _STEM = 4
 """Letters that two words of one stem begin with at least."""
 _ENDING = re.compile("(?:i?an|n|ish|ese|ic?|al|y)?s?")
+_SHORT = 2
 _LONGEST_NAME = 6
 """Words of the longest name that an acronym is looked for."""
 _EMPTY = ARTICLES | AUXILIARIES | PREPOSITIONS | word_list("function_words")
@@ -47,7 +48,12 @@ class Grounds:
     def has_name(self, name: str) -> bool:
         """Whether all words of a name occur: in the same form, as "Italian" for "Italy", or abbreviated."""
         words = tokens(name)
-        return self._abbreviated(name, words) or all(map(self._has_word, words))
+        return all(map(self._has_word, words)) or (name.isupper() and self._has_initials("".join(words).lower()))
+
+    def _has_initials(self, acronym: str) -> bool:
+        """Whether words in a row begin with these letters; of two words, both must be names."""
+        words = [word for word in self._words if len(acronym) > _SHORT or word[0].isupper()]
+        return acronym in "".join(fold(word)[:1] for word in words)
 
     def _has_word(self, word: str) -> bool:
         return not self._forms.isdisjoint(_forms(word)) or any(_has_ending(fold(word), form) for form in self._forms)

@@ -12,6 +12,7 @@ from datetime import date
 from functools import cached_property
 
 from drag_graph.graph.grounding import Grounds
+from drag_graph.graph.inflection import noun
 from drag_graph.graph.name_forms import PREPOSITIONS, fold, tokens
 from drag_graph.graph.number_conflicts import parsed_number
 from drag_graph.graph.word_lists import word_list, word_table
@@ -28,9 +29,9 @@ _TIME = re.compile(
 )
 _NAME_OF_TWO = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W\d_][\w'\u2019-]*")
-_OPENS_SENTENCE = re.compile(r"(?:^|[.!?:;\u201c\"(\[]\s*|[\n*\u2022-]\s+)$")
 _IDENTIFIER = re.compile(r"(?<![\w-])([A-Za-z]+)([-_/ ]?)(\d[\w-]*)", re.ASCII)
 _LABELS = word_list("labels")
+_OPENS_SENTENCE = re.compile(r"(?:^|[.!?;\u201c\"(\[]\s*|[\n*\u2022-]\s+)$")
 _VERB = re.compile(
     r"(?:is|was|has|had|will|would|did|does|said|told|went|left|came|met|sent|took|gave|got|[a-z]{2,}(?:ed|[^s]s))$"
 )
@@ -46,6 +47,7 @@ class Specifics:
     """The numbers, dates, times and names in a text."""
 
     def __init__(self, text: str) -> None:
+        text = _NAME_OF_TWO.sub(" ", text)
         dates = [found for found in written_dates(text, loose=True) if found.month or found.year]
         self.dates = {text[found.start : found.end].strip(" .,"): found for found in dates}
         rest = _without(text, ((found.start, found.end) for found in dates))
@@ -56,7 +58,12 @@ class Specifics:
     @cached_property
     def numbers(self) -> dict[str, float]:
         """The value of each number by its text."""
-        return dict(_numbers(tokens(self._rest)))
+        return {text: value for text, value, _ in self._counts}
+
+    @cached_property
+    def _counts(self) -> list[tuple[str, float, list[str]]]:
+        """The numbers as text and value, with the words that follow."""
+        return list(_numbers(tokens(self._rest)))
 
     @cached_property
     def names(self) -> list[str]:
@@ -64,7 +71,7 @@ class Specifics:
         words = list(_WORD.finditer(self._rest))
         folded = [fold(match.group()) for match in words]
         english, foreign = (sum(word in of_language for word in folded) for of_language in (_ENGLISH - _SHARED, _FOREIGN))
-        if foreign > english or (len(words) >= _WORDS_OF_A_LANGUAGE and not english):
+        if foreign > english or (len(words) >= _WORDS_OF_A_LANGUAGE and not english and "|" not in self._rest):
             return []
         names = list[str]()
         for place, match in enumerate(words):
@@ -89,8 +96,8 @@ class Specifics:
             kind for kind, _ in others
         )
 
-    def absent_from(self, texts: Iterable[str]) -> list[str]:
-        """Return what none of the texts has."""
+    def absent_from(self, texts: Iterable[str], *, partly: bool = False) -> list[str]:
+        """Return what none of the texts has. With `partly`, one word of a name of several words is enough."""
         joined = "\n".join(texts)
         others = Specifics(joined)
         days = {float(part) for found in others.dates.values() for part in (found.day, found.year)}
@@ -98,12 +105,22 @@ class Specifics:
         numbers, times = {*others.numbers.values(), *days, *hours}, set(others.times.values())
         absent = [text for text, found in self.dates.items() if not any(_is_same(found, one) for one in others.dates.values())]
         absent += [text for text, time in self.times.items() if time not in times]
-        absent += [text for text, value in self.numbers.items() if value not in numbers]
+        absent += [
+            text
+            for text, value, after in self._counts
+            if value not in numbers
+            or ((counted := {one for _, one, words in others._counts if set(after[:1]) & set(words)}) and value not in counted)
+        ]
         weekdays = {
             day_name[date(one.year, one.month, one.day).weekday()] for one in others.dates.values() if one.iso and one.day
         }
         grounds = Grounds(f"{joined}\n{_NAME_OF_TWO.sub(' ', joined)}")
-        return absent + [name for name in dict.fromkeys(self.names) if name not in weekdays and not grounds.has_name(name)]
+        unknown = [name for name in dict.fromkeys(self.names) if name not in weekdays and not grounds.has_name(name)]
+        if partly:
+            known = "|".join(re.escape(name) for name in self.names if name not in unknown) or "(?!)"
+            beside = [(name, re.escape(name)) for name in unknown]
+            unknown = [name for name, word in beside if not re.search(rf"(?:{known}) {word}|{word} (?:{known})", self._rest)]
+        return absent + unknown
 
 
 def _without(text: str, places: Iterable[tuple[int, int]]) -> str:
@@ -127,8 +144,8 @@ def _time(match: re.Match[str]) -> tuple[int, int]:
     return hour, int(match["minute"] or 0)
 
 
-def _numbers(words: list[str]) -> Iterator[tuple[str, float]]:
-    """Yield each number with its text: digits or words, tens with their units, and what multiplies them."""
+def _numbers(words: list[str]) -> Iterator[tuple[str, float, list[str]]]:
+    """Yield the text and value of each number, digits or words with what multiplies them, and up to three words behind it."""
     place = 0
     while place < len(words):
         start, word = place, fold(words[place])
@@ -143,11 +160,11 @@ def _numbers(words: list[str]) -> Iterator[tuple[str, float]]:
             value *= _SCALES[fold(words[place])]
             place += 1
         if place - start > 1 or word not in _VAGUE:
-            yield " ".join(words[start:place]), value
+            yield " ".join(words[start:place]), value, [noun(fold(word)) for word in words[place : place + 3] if word.isalpha()]
 
 
 def _is_same(one: WrittenDate, two: WrittenDate) -> bool:
-    """Whether two dates agree in every part that both have, and share one."""
-    pairs = [(one.year, two.year), (one.month, two.month), (one.day, two.day)]
-    known = [(first, second) for first, second in pairs if first and second]
-    return bool(known) and all(first == second for first, second in known)
+    """Whether two dates agree in every part that both have. The second must have all of the first one, except its year."""
+    pairs = [(one.month, two.month), (one.day, two.day)]
+    years_agree = not one.year or not two.year or one.year == two.year
+    return years_agree and all(not first or first == second for first, second in pairs) and bool(one.month or two.year)

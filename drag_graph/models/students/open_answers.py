@@ -21,13 +21,16 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _SOURCES = r"(?:numbered |given |provided |quoted )*(?:lines?|sources?|passages?|documents?|context|text|evidence|information)"
+_SAYS = r"(?:answer|contain|mention|specif|provide|include|state|say|give|discuss|indicate|tell|have|address)"
 _ABSTENTION = re.compile(
-    rf"\b(?:{_SOURCES})\b[^.]{{0,60}}\b(?:do(?:es)?(?: not|n't)|did(?: not|n't)|cannot|never)\b"
-    r"[^.]{0,30}\b(?:answer|contain|mention|specif|provide|include|state|say|give|discuss|indicate|tell|have|address)|"
-    r"\b(?:not|isn't|never) (?:\w+ ){0,2}(?:mentioned|specified|stated|provided|answered|given|found|included|indicated)\b"
-    rf"[^.]{{0,60}}\b(?:{_SOURCES})\b|"
+    rf"\b{_SOURCES}\b[^.]{{0,60}}\b(?:do(?:es)?(?: not|n't)|did(?: not|n't)|cannot|never)\b[^.]{{0,30}}\b{_SAYS}|"
+    rf"\bnone of the {_SOURCES}\b[^.]{{0,20}}\b{_SAYS}|"
+    r"\b(?:not|isn't|never) (?:\w+ ){0,2}(?:mentioned|specified|stated|provided|answered|given|found|included|indicated|"
+    rf"available)\b[^.]{{0,60}}\b{_SOURCES}\b|"
+    rf"\bi (?:cannot|can't|could not) (?:answer|tell|say|determine|find)\b[^.]{{0,60}}\b(?:question|{_SOURCES})\b|"
     r"\b(?:no|not enough|insufficient) (?:\w+ ){0,2}(?:information|mention|answer)\b|"
-    r"\b(?:cannot|can't|could not|unable to) be (?:answered|determined|found|inferred)\b",
+    r"\b(?:cannot|can't|could not|unable to) be (?:answered|determined|inferred)\b|"
+    r"\bi (?:do not|don't) know\b|\b(?:unclear|not clear) from the\b|^\W*unknown\b",
     re.IGNORECASE,
 )
 
