@@ -82,8 +82,10 @@ class GivenTriples:
         known = {*names, *(PurePosixPath(name).name for name in names)}
         return sum(len(triples) for name, triples in self._triples.items() if name not in known)
 
-    def read(self, document: Document, evidence: Sequence[Evidence], headings: Sequence[str]) -> "Grounded":
-        """Return a document's triples with their passages. `headings` has the headings above each passage as a text."""
+    def read(
+        self, document: Document, evidence: Sequence[Evidence], headings: Sequence[str]
+    ) -> tuple[Extraction, list[TeacherCall]]:
+        """Return a document's triples with their passages, and their calls. `headings` has those above each passage as a text."""
         ids = {version: self._call_id(document, version) for version in (VERSION, UNGROUNDED_VERSION)}
         passages = _Passages([item.text for item in evidence], headings)
         triples: dict[str, list[RawTriple]] = {version: [] for version in ids}
@@ -94,11 +96,13 @@ class GivenTriples:
             parts = one.subject, one.predicate, one.object
             triples[version].append(RawTriple(*parts, confidence, evidence[place].id, ids[version]))
         calls = [self._call(document, version, ids[version], raw) for version, raw in triples.items() if raw]
-        return Grounded(Extraction((*triples[VERSION], *triples[UNGROUNDED_VERSION])), calls, len(triples[UNGROUNDED_VERSION]))
+        found = (*triples[VERSION], *(ungrounded := triples[UNGROUNDED_VERSION]))
+        note = f"{len(ungrounded)} of {len(found)} given triples are in no passage; confidence at most {UNGROUNDED_CONFIDENCE}."
+        return Extraction(found, notes=(note,) if ungrounded else ()), calls
 
     def _about(self, name: str) -> Sequence[GivenTriple]:
         """Return the triples of a document: under its name, which is a path within a folder, or its last part."""
-        return self._triples.get(name) or self._triples.get(PurePosixPath(name).name, ())
+        return self._triples.get(name, ()) or self._triples.get(PurePosixPath(name).name, ())
 
     def _add(self, number: int, line: bytes) -> None:
         self.lines += 1
@@ -119,15 +123,6 @@ class GivenTriples:
         rows = [[one.subject, one.predicate, one.object, one.confidence, one.evidence_id] for one in raw]
         hashes = {"request_sha256": self.hash_of(document.name), "response_sha256": sha256_of(rows)}
         return TeacherCall(id=id_, source_id=document.id, stage="triples", model=self.model, prompt_version=version, **hashes)
-
-
-@dataclass(frozen=True, slots=True)
-class Grounded:
-    """The triples of a document with their calls. `ungrounded` of them have no passage that says them."""
-
-    extraction: Extraction
-    calls: list[TeacherCall]
-    ungrounded: int
 
 
 class _Passages:
