@@ -85,7 +85,7 @@ class GivenTriples:
     def read(
         self, document: Document, evidence: Sequence[Evidence], headings: Sequence[str]
     ) -> tuple[Extraction, list[TeacherCall]]:
-        """Return a document's triples with their passages, and their calls. `headings` has those above each passage as a text."""
+        """Return a document's triples with their passages, and their calls. `headings` has the text above each passage."""
         ids = {version: self._call_id(document, version) for version in (VERSION, UNGROUNDED_VERSION)}
         passages = _Passages([item.text for item in evidence], headings)
         triples: dict[str, list[RawTriple]] = {version: [] for version in ids}
