@@ -185,7 +185,11 @@ class DocumentReader:
     def _triples(self, document: Document, passages: Passages, usage: Usage) -> tuple[extract.Extraction, list[TeacherCall]]:
         extraction, calls, by_rules = extract.Extraction(), list[TeacherCall](), list[Evidence]()
         if self._given is not None and self.has_triples(document.name):
-            return self._given_triples(self._given, document, passages, usage)
+            pairs = zip(passages.chunks, passages.by_chunk, strict=True)
+            headings = [" ".join((document.name, *chunk.heading)) for chunk, items in pairs for _ in items]
+            extraction, calls = self._given.read(document, passages.evidence, headings)
+            usage.notes += extraction.notes
+            return extraction, calls
         if self._extractor is None:
             by_rules = passages.evidence
         else:
@@ -208,20 +212,6 @@ class DocumentReader:
         if rule_based.triples:
             calls.append(call)
         return extraction + rule_based, list({item.id: item for item in calls}.values())
-
-    def _given_triples(
-        self, given: GivenTriples, document: Document, passages: Passages, usage: Usage
-    ) -> tuple[extract.Extraction, list[TeacherCall]]:
-        pairs = zip(passages.chunks, passages.by_chunk, strict=True)
-        headings = [" ".join((document.name, *chunk.heading)) for chunk, items in pairs for _ in items]
-        grounded = given.read(document, passages.evidence, headings)
-        number = len(grounded.extraction.triples)
-        if grounded.ungrounded:
-            limit = given_triples.UNGROUNDED_CONFIDENCE
-            usage.notes.append(
-                f"{grounded.ungrounded} of {number} given triples are in no passage; confidence at most {limit}."
-            )
-        return grounded.extraction, grounded.calls
 
     def _private(self, passages: Passages) -> Sequence[str]:
         texts = [chunk.text for chunk in passages.chunks]

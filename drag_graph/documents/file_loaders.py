@@ -49,7 +49,6 @@ KINDS = "PDF, Word (.docx), PowerPoint (.pptx), Excel (.xlsx), HTML, Markdown, t
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _BLANK_LINES = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*){2,}")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-_Loader = Callable[[bytes], "str | Iterable[Block]"]
 
 Loader: TypeAlias = Callable[[bytes], "str | Iterable[Block]"]
 """Turns the bytes of a file into blocks, or into a text without markup."""
@@ -148,7 +147,7 @@ def _email(content: bytes) -> Iterable[Block]:
     return markup_blocks.email_blocks(content, _plain)
 
 
-_LOADERS: dict[str, _Loader] = {
+_LOADERS: dict[str, Loader] = {
     MEDIA_TYPES[".pdf"]: office_blocks.pdf_blocks,
     MEDIA_TYPES[".docx"]: office_blocks.word_blocks,
     MEDIA_TYPES[".pptx"]: office_blocks.slide_blocks,

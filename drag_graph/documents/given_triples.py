@@ -5,13 +5,11 @@ document's name and headings count as words of the passage. Any other triple is 
 and a call whose prompt version says that it is not grounded.
 """
 
-import hashlib
 import json
 import re
-from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -48,45 +46,31 @@ class GivenTriple:
     confidence: float
 
 
-@dataclass(slots=True)
-class _Lines:
-    """The lines about one document: where they begin in the file, and the hash of their content."""
-
-    starts: "array[int]" = field(default_factory=lambda: array("q"))
-    hash: Any = field(default_factory=hashlib.sha256)
-
-
 class GivenTriples:
-    """The triples of a file by document. Only the places of the lines are in memory. Raises InputError for a missing file.
+    """The triples of a file by document. Raises InputError for a missing file.
 
     `rejected` has number and reason of the first unusable lines, `rejected_lines` the number of all of them.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lines: dict[str, _Lines] = {}
+        self.model = f"file:{path.name}"
+        """The model name of the recorded calls."""
+        self._triples: dict[str, list[GivenTriple]] = {}
         self.lines = self.rejected_lines = 0
         self.rejected: list[tuple[int, str]] = []
         try:
             with path.open("rb") as content:
-                start = 0
                 for number, line in enumerate(content, start=1):
                     if line.strip():
-                        self._index(number, start, line)
-                    start += len(line)
+                        self._add(number, line)
         except OSError as error:
             message = f"The file of triples {path} cannot be read: {error.strerror or type(error).__name__}."
             raise InputError(message, hint="Pass a JSONL file.") from error
 
-    @property
-    def model(self) -> str:
-        """The model name of the recorded calls."""
-        return f"file:{self._path.name}"
-
     def hash_of(self, name: str) -> str:
         """Return the hash of a document's triples; "" without any."""
-        lines = self._about(name)
-        return lines.hash.hexdigest() if lines else ""
+        triples = self._about(name)
+        return sha256_of([astuple(one) for one in triples]) if triples else ""
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of lines, and the unusable ones, as a document."""
@@ -96,27 +80,31 @@ class GivenTriples:
     def unmatched(self, names: Sequence[str]) -> int:
         """Return the number of lines about documents that are not among these."""
         known = {*names, *(PurePosixPath(name).name for name in names)}
-        return sum(len(lines.starts) for name, lines in self._lines.items() if name not in known)
+        return sum(len(triples) for name, triples in self._triples.items() if name not in known)
 
-    def read(self, document: Document, evidence: Sequence[Evidence], headings: Sequence[str]) -> "Grounded":
-        """Return a document's triples with their passages. `headings` has the headings above each passage as a text."""
+    def read(
+        self, document: Document, evidence: Sequence[Evidence], headings: Sequence[str]
+    ) -> tuple[Extraction, list[TeacherCall]]:
+        """Return a document's triples with their passages, and their calls. `headings` has the text above each passage."""
         ids = {version: self._call_id(document, version) for version in (VERSION, UNGROUNDED_VERSION)}
         passages = _Passages([item.text for item in evidence], headings)
         triples: dict[str, list[RawTriple]] = {version: [] for version in ids}
-        for one in self._triples(document.name) if evidence else ():
+        for one in self._about(document.name) if evidence else ():
             place, is_grounded = passages.find(one)
             version = VERSION if is_grounded else UNGROUNDED_VERSION
             confidence = one.confidence if is_grounded else min(one.confidence, UNGROUNDED_CONFIDENCE)
             parts = one.subject, one.predicate, one.object
             triples[version].append(RawTriple(*parts, confidence, evidence[place].id, ids[version]))
         calls = [self._call(document, version, ids[version], raw) for version, raw in triples.items() if raw]
-        return Grounded(Extraction((*triples[VERSION], *triples[UNGROUNDED_VERSION])), calls, len(triples[UNGROUNDED_VERSION]))
+        found = (*triples[VERSION], *(ungrounded := triples[UNGROUNDED_VERSION]))
+        note = f"{len(ungrounded)} of {len(found)} given triples are in no passage; confidence at most {UNGROUNDED_CONFIDENCE}."
+        return Extraction(found, notes=(note,) if ungrounded else ()), calls
 
-    def _about(self, name: str) -> _Lines | None:
-        """Return the lines about a document: under its name, which is a path within a folder, or its last part."""
-        return self._lines.get(name) or self._lines.get(PurePosixPath(name).name)
+    def _about(self, name: str) -> Sequence[GivenTriple]:
+        """Return the triples of a document: under its name, which is a path within a folder, or its last part."""
+        return self._triples.get(name, ()) or self._triples.get(PurePosixPath(name).name, ())
 
-    def _index(self, number: int, start: int, line: bytes) -> None:
+    def _add(self, number: int, line: bytes) -> None:
         self.lines += 1
         try:
             name, one = _parsed(line)
@@ -125,19 +113,7 @@ class GivenTriples:
             if len(self.rejected) < LISTED:
                 self.rejected.append((number, str(error)))
             return
-        lines = self._lines.setdefault(name, _Lines())
-        lines.starts.append(start)
-        lines.hash.update(f"{one!r}\n".encode("utf-8", "surrogatepass"))
-
-    def _triples(self, name: str) -> Iterator[GivenTriple]:
-        lines = self._about(name)
-        with self._path.open("rb") as content:
-            for start in lines.starts if lines else ():
-                content.seek(start)
-                try:
-                    yield _parsed(content.readline())[1]
-                except ValueError as error:
-                    raise InputError(f"{self._path} has changed while it was read.", hint="Run the command again.") from error
+        self._triples.setdefault(name, []).append(one)
 
     def _call_id(self, document: Document, version: str) -> str:
         parts = (document.id, "triples", self.model, version, self.hash_of(document.name))
@@ -147,15 +123,6 @@ class GivenTriples:
         rows = [[one.subject, one.predicate, one.object, one.confidence, one.evidence_id] for one in raw]
         hashes = {"request_sha256": self.hash_of(document.name), "response_sha256": sha256_of(rows)}
         return TeacherCall(id=id_, source_id=document.id, stage="triples", model=self.model, prompt_version=version, **hashes)
-
-
-@dataclass(frozen=True, slots=True)
-class Grounded:
-    """The triples of a document with their calls. `ungrounded` of them have no passage that says them."""
-
-    extraction: Extraction
-    calls: list[TeacherCall]
-    ungrounded: int
 
 
 class _Passages:

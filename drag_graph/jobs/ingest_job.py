@@ -23,6 +23,7 @@ from drag_graph.errors import DocumentUnusable, DragGraphError, StoreError, Subg
 from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.paging import iter_sources, pages
 from drag_graph.jobs.document_lookup import DocumentLookup, FoundDocument, sha256_of_file
+from drag_graph.jobs.freed_memory import return_freed_memory
 from drag_graph.jobs.runner import Runner
 from drag_graph.model import Document, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Reduction, SaveOutcome
@@ -32,6 +33,8 @@ WINDOW = 32
 """Number of files whose state is looked up in one round trip."""
 SAVED_TOGETHER = 16
 """Maximum number of documents per transaction."""
+LONG = 200_000
+"""Number of characters from which the memory that reading a document took is returned before it is saved."""
 READ_AT_ONCE = 50
 """Number of stored documents read in one round trip."""
 
@@ -252,6 +255,8 @@ class Ingester:
                     item.file, item.id, self._store.namespace, loaded, origin=item.found.origin, tags=item.tags(self._tags)
                 )
                 subgraph, vectors = self._reader.read(document, loaded, usage)
+                if len(loaded.text) > LONG:
+                    return_freed_memory()
                 outcome = self._saves(_Saving(subgraph, vectors))
         except (DocumentUnusable, SubgraphRefused, Withheld) as error:
             log.event("failed", query=item.id, reason=type(error).__name__)
@@ -296,6 +301,7 @@ class Ingester:
         try:
             return self._store.save([saving.subgraph for saving in savings], self._reader.aggregation(), vectors=vectors)
         finally:
+            return_freed_memory()
             self._report.seconds_in_store += time.monotonic() - began
 
     def _remove_others(self, roots: Sequence[Path]) -> None:
