@@ -91,10 +91,8 @@ class Searcher:
         """Return what is near to a question by words and vectors."""
         texts = [query.text, *(f"{query.text} {option}" for option in query.options)]
         vectors = np.asarray(self._embedder.embed_queries(texts), dtype=np.float32)
-        terms, keys = retrieve.question_terms(query.text), retrieve.question_keys(query.text)
-        near = self._store.search.candidates(
-            vectors[0].tolist(), terms, keys, retrieve.NEAREST, source_id=query.id, only=self._only
-        )
+        terms = retrieve.question_terms(query.text)
+        near = self._store.search.candidates(vectors[0].tolist(), terms, retrieve.NEAREST, source_id=query.id, only=self._only)
         return Search(query, terms, vectors, near)
 
     def findings(self, search: Search, first: Sequence[str], without: Collection[str] = ()) -> Findings:

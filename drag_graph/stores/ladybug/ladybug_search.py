@@ -19,7 +19,6 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 from drag_graph.errors import StoreUnfit
-from drag_graph.graph.names import concept_ids
 from drag_graph.graph.paging import pages
 from drag_graph.model import DEFAULT_NAMESPACE, Subgraph
 from drag_graph.ports.graph_search import (
@@ -184,14 +183,12 @@ class LadybugSearch:
         self,
         vector: Sequence[float],
         terms: Sequence[str],
-        keys: Sequence[str],
         k: int,
         *,
         source_id: str = "",
         only: Restriction = EVERYTHING,
     ) -> Candidates:
         namespace, numbers = self._access.namespace, np.asarray([vector], dtype=np.float32)
-        concepts = concept_ids(namespace, keys)
         with self._access.reading() as session:
             text = self._text(session)
             sources = _sources(text, only) if only else None
@@ -200,7 +197,6 @@ class LadybugSearch:
             units = text.matching("unit", terms, k, sources)
             own = session.run("read_sources", namespace=namespace, ids=[source_id])
             names = {row["id"]: row["text"] for row in self._by_ids(session, "search_queries", list(near["queries"]))}
-            named = {row["id"]: Hit(**row, score=1.0) for row in self._by_ids(session, "search_concepts", concepts)}
         found = text.rows(
             "SELECT p.id, u.id FROM passage p JOIN unit u ON u.n = p.unit WHERE p.id IN (SELECT value FROM json_each(?))",
             [json.dumps([*near["evidence"], *by_words])],
@@ -209,7 +205,6 @@ class LadybugSearch:
         return Candidates(
             own=bool(own) and (sources is None or source_id in sources),
             queries=tuple(Hit(id_, score, names[id_]) for id_, score in near["queries"].items() if id_ in names),
-            named=tuple(named[id_] for id_ in concepts if id_ in named),
             found=Found({id_: score for id_, score in near["evidence"].items() if id_ in unit_of}, by_words, units, unit_of),
         )
 
@@ -234,14 +229,14 @@ class LadybugSearch:
         ]
 
     @_repaired
-    def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:
+    def units(self, ids: Sequence[str], vectors: Vectors) -> list[Unit]:
         with self._access.reading() as session:
             text = self._text(session)
         with text.reading() as rows_of:
             heads = rows_of(_UNIT, [json.dumps(list(ids))])
             numbers = json.dumps([head[-1] for head in heads])
             rows = rows_of(_PASSAGE, [numbers])
-            fact_rows = rows_of(_FACTS_OF_UNITS, [numbers]) if facts else []
+            fact_rows = rows_of(_FACTS_OF_UNITS, [numbers])
         cosines = self.index("evidence").cosines([row[1] for row in rows], np.asarray(vectors, dtype=np.float32))
         passages: dict[int, list[Passage]] = {}
         for (unit, id_, words, position, start, end, terms), own in zip(rows, cosines.tolist(), strict=True):
