@@ -46,8 +46,6 @@ IDS_AT_ONCE = 32
 """The engine processes the rows that a statement was planned with again in every later call."""
 READ_BY_IDS = 8
 """Up to one vector in this many is read by its id, which takes six times as long as reading it among all."""
-ENTITIES = 512
-"""Maximum number of a concept's entities that are looked at."""
 _VECTORS = {
     "queries": "search_candidates_query_vectors",
     "evidence": "search_candidates_evidence_vectors",
@@ -56,18 +54,15 @@ _VECTORS = {
     "summaries": "summary_vectors",
 }
 _FACT = (
-    "SELECT f.id, u.id, u.source_id, f.evidence_id, f.subject_id, f.subject, coalesce(s.node, f.subject_id), "
-    "f.predicate, f.object_id, f.object, coalesce(o.node, f.object_id), f.confidence "
-    "FROM fact f JOIN unit u ON u.n = f.unit LEFT JOIN node s ON s.entity_id = f.subject_id "
-    "LEFT JOIN node o ON o.entity_id = f.object_id"
+    "SELECT f.id, u.id, u.source_id, f.evidence_id, f.subject_id, f.subject, f.subject_node, f.predicate, f.object_id, "
+    "f.object, f.object_node, f.confidence FROM fact f JOIN unit u ON u.n = f.unit"
 )
 _FACTS_OF_UNITS = f"{_FACT} WHERE f.unit IN (SELECT value FROM json_each(?)) ORDER BY f.id"
-_FACTS_OF_ENTITIES = (
-    f"{_FACT} WHERE f.n IN (SELECT n FROM ("
-    "SELECT n, confidence, subject, predicate, object, id FROM fact WHERE subject_id IN (SELECT value FROM json_each(?)) "
-    "UNION SELECT n, confidence, subject, predicate, object, id FROM fact WHERE object_id IN (SELECT value FROM json_each(?)) "
-    "ORDER BY confidence DESC, subject, predicate, object, id LIMIT ?)) "
-    "ORDER BY f.confidence DESC, f.subject, f.predicate, f.object, f.id"
+_BEST = "confidence DESC, subject, predicate, object, id"
+_OF_END = f"SELECT * FROM (SELECT n, {_BEST.replace(' DESC', '')} FROM fact WHERE {{}}_node = ? ORDER BY {_BEST} LIMIT ?)"
+_FACTS_OF_NODE = (
+    f"{_FACT} WHERE f.n IN (SELECT n FROM ({_OF_END.format('subject')} UNION {_OF_END.format('object')} "
+    f"ORDER BY {_BEST} LIMIT ?)) ORDER BY f.confidence DESC, f.subject, f.predicate, f.object, f.id"
 )
 _UNIT = (
     "SELECT u.id, u.source_id, s.is_document, s.title, s.date, u.position, u.start, u.page, u.heading, u.text, t.terms, u.n "
@@ -252,9 +247,8 @@ class LadybugSearch:
             text = self._text(session)
         found: dict[str, Fact] = {}
         for node in dict.fromkeys(nodes):
-            members = text.rows("SELECT entity_id FROM node WHERE node = ? ORDER BY entity_id LIMIT ?", [node, ENTITIES])
-            entities = json.dumps([id_ for (id_,) in members] or [node])
-            found |= {row[0]: Fact(*row) for row in text.rows(_FACTS_OF_ENTITIES, [entities, entities, limit])}
+            rows = text.rows(_FACTS_OF_NODE, [node, limit, node, limit, limit])
+            found |= {row[0]: Fact(*row) for row in rows}
         return list(found.values())
 
     def subgraphs(self, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Subgraph]:
