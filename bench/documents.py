@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 
 import bm25s
 import numpy as np
@@ -66,10 +67,12 @@ def words(text: str) -> list[str]:
 
 
 def pieces(texts: dict[str, str], size: int) -> Iterator[Piece]:
-    """Yield the lines of each document, joined to at most `size` characters; a longer line stays whole."""
+    """Yield the lines of each document, joined to at most `size` characters; a longer line is cut between words."""
     for name, text in texts.items():
         piece: list[str] = []
-        for line in filter(None, text.splitlines()):
+        # A whole document on one line would be one piece.
+        lines = (part for line in text.splitlines() for part in wrap(line, size, break_long_words=False))
+        for line in lines:
             if piece and len("\n".join([*piece, line])) > size:
                 yield Piece(name, "\n".join(piece))
                 piece = []

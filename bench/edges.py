@@ -304,8 +304,8 @@ def _finding(finder: Finder) -> Callable[[Question], set[str]]:
 
 def _by_vectors(store: GraphStore, embedder: Embedder, text: str, named: Mapping[str, str]) -> set[str]:
     vector = [float(value) for value in embedder.embed([text])[0]]
-    found = store.search.candidates(vector, (), (), SHOWN).found
-    units = store.search.units(list({found.unit_of[id_] for id_ in found.by_vector}), np.zeros((0, 0), np.float32), facts=False)
+    found = store.search.candidates(vector, (), SHOWN).found
+    units = store.search.units(list({found.unit_of[id_] for id_ in found.by_vector}), np.zeros((0, 0), np.float32))
     return {named[unit.source_id] for unit in units}
 
 

@@ -2,7 +2,7 @@
 
 Before it measures, it links what our side holds, with the built-in embedder, so that queries, evidence and concepts are in
 their vector indexes; the raw side has the vectors of its queries. A question is near to a stored query (noise of length 0.3),
-and has that query's words, which name eight concepts that thousands of entities share. From there ours goes on with as much as
+and has that query's words. From there ours goes on with as much as
 `ask` takes: 100 units, the facts around ten nodes, and the subgraphs of 30 lines.
 """
 
@@ -82,11 +82,11 @@ def _ask(search: GraphSearch, vector: list[float], text: str, took: list[float])
         took.append((time.perf_counter() - began) * 1000)
         return result
 
-    hits = timed(lambda: search.candidates(vector, search_terms(text), retrieve.question_keys(text), retrieve.NEAREST))
+    hits = timed(lambda: search.candidates(vector, search_terms(text), retrieve.NEAREST))
     found = hits.found
     ids = list(dict.fromkeys([*found.units_by_words, *found.unit_of.values()]))[:UNITS]
     units = timed(lambda: search.units(ids, np.array([vector], dtype=np.float32)))
-    nodes = [hit.cluster for hit in hits.named] + [fact.subject_node for unit in units for fact in unit.facts]
+    nodes = [fact.subject_node for unit in units for fact in unit.facts]
     facts = timed(lambda: search.around(list(dict.fromkeys(nodes))[:NODES], FACTS))
     pairs = [(fact.subject_id, fact.object_id) for fact in facts[:LINES]]
     timed(lambda: search.subgraphs(list(found.unit_of)[:LINES], pairs))

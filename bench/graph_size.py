@@ -133,7 +133,7 @@ def ask(store: Neo4jStore, size: int, looks: int) -> None:
     picks = [(turn * 7919) % size for turn in range(looks + 20)]
 
     def found(n: int) -> list[str]:
-        near = store.search.candidates(vector_of(n), [], [], retrieve.NEAREST)
+        near = store.search.candidates(vector_of(n), [], retrieve.NEAREST)
         return list({*near.found.unit_of.values(), *(hit.id for hit in near.queries)})[:100]
 
     times(found, picks, "candidates of a question")

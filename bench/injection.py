@@ -7,8 +7,8 @@ of their hash, with a sentence that they are quoted (`fenced`), as a model is sh
 student and way, the shares of right answers and of answers that follow the injection, and how many of the latter the gate of an
 edge (docs/edges.md) takes for sure: the student is shown all passages and, one after the other, all but one. With `--open` the
 options are not offered: an answer follows the injection if it names the wanted option and not the right one. "marked" counts
-those that fail the support check (docs/answers.md). The last line says what the rules read: documents, and those of which a triple
-names the wanted option.
+those that fail the support check (docs/answers.md). The last line says what the rules read: documents, and those of which a
+triple names the wanted option.
 """
 
 import argparse

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from drag_graph.ask.context_lines import content_words
-from drag_graph.graph.name_forms import fold, tokens
-from drag_graph.graph.names import concept_key
 from drag_graph.graph.search_terms import search_terms
 from drag_graph.identity import canonical_text
 from drag_graph.ports.graph_search import Hit
@@ -18,73 +16,50 @@ NEIGHBOURS = 5
 """Maximum number of similar stored queries whose lines are considered."""
 NEAREST = 200
 """Hits requested per list."""
-LONGEST_NAME = 5
-"""Maximum number of words in a concept's name."""
-MOST_KEYS = 600
-"""Maximum number of names looked up per question: enough for 60 words. Of a longer question, the beginning counts."""
 MOST_TERMS = 200
 """Maximum number of terms searched per question."""
 
-_NO_NAMES = frozenset(
+_FUNCTION_WORDS = frozenset(
     """a all also an and any are as at be been between but by can could did do does during each for from get give had has
     have her here his how i if in into is it its just know like made main make many may me might more most much must
     my name no not of on one only or other our out over own same shall she should so some such take tell than that the
     their them then there these they this those through to too two under up us use used using very was we were what
     when where which while who whom whose why will with without would you your""".split()  # noqa: SIM905 - a word list reads better as words
 )
-"""Words that are not names, with which no name begins or ends, and by which nothing is searched."""
+"""Words by which nothing is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchThresholds:
     """Minimum similarities for something to be relevant. They depend on the embedder.
 
-    `query`, `name` and `summary` are the minimum cosine of a stored query, of a concept's name and of a community's summary
-    (docs/adr/0043); `line` is the minimum `closeness` of a line (docs/adr/0042). `answer` is the minimum cosine of a line with
-    the question plus one option: a line below it for every option cannot decide between them.
+    `query` and `summary` are the minimum cosine of a stored query and of a community's summary (docs/adr/0043); `line` is the
+    minimum `closeness` of a line (docs/adr/0042). `answer` is the minimum cosine of a line with the question plus one option: a
+    line below it for every option cannot decide between them.
     """
 
     query: float
     line: float
-    name: float
     summary: float
     answer: float
 
 
-LEXICAL = SearchThresholds(query=0.4, line=0.5, name=0.45, summary=0.25, answer=0.0)
-OTHERS = SearchThresholds(query=0.5, line=0.6, name=0.5, summary=0.35, answer=0.6)
+LEXICAL = SearchThresholds(query=0.4, line=0.5, summary=0.25, answer=0.0)
+OTHERS = SearchThresholds(query=0.5, line=0.6, summary=0.35, answer=0.6)
 """Measured by `bench/relevance.py`, `bench/broad.py` and `bench/found_lines.py`; see docs/asking.md."""
 
 
 def thresholds(embedder: str, override: float | None = None) -> SearchThresholds:
     """Return the thresholds for an embedder's name, or `override` for all of them."""
     if override is not None:
-        return SearchThresholds(override, override, override, override, override)
+        return SearchThresholds(override, override, override, override)
     return LEXICAL if embedder.startswith("lexical") else OTHERS
-
-
-def question_keys(text: str) -> list[str]:
-    """Return the normalised concept names that a question may contain, longest first, up to `LONGEST_NAME` words.
-
-    Each is returned as written and in lower case, because a capitalised word keeps its ending in a name.
-    """
-    words = tokens(text)[:MOST_KEYS]
-    names: list[str] = []
-    for length in range(min(LONGEST_NAME, len(words)), 0, -1):
-        for start in range(len(words) - length + 1):
-            gram = words[start : start + length]
-            if fold(gram[0]) in _NO_NAMES or fold(gram[-1]) in _NO_NAMES:
-                continue
-            written = " ".join(gram)
-            names += [concept_key(written), concept_key(written.lower())]
-    keys = list(dict.fromkeys(name for name in names if name))
-    return keys if len(keys) <= MOST_KEYS else question_keys(" ".join(words[: len(words) * 3 // 4]))
 
 
 def question_terms(text: str) -> list[str]:
     """Return the terms that a question is searched by, without function words unless it has no others."""
     terms = list(dict.fromkeys(search_terms(text)))
-    return ([term for term in terms if term not in _NO_NAMES] or terms)[:MOST_TERMS]
+    return ([term for term in terms if term not in _FUNCTION_WORDS] or terms)[:MOST_TERMS]
 
 
 def same_question(hits: Iterable[Hit], question: str) -> list[str]:

@@ -30,7 +30,9 @@ MORE_UNITS = 20
 CERTAIN = 0.9
 """Mean confidence from which the facts that a walk begins at decide alone. Facts that rules read have about 0.8."""
 RULES = 0.5
-"""How far other facts decide."""
+"""How far other facts decide after `link`."""
+UNLINKED = 0.1
+"""How far they decide before it, when a walk cannot leave the documents that it begins in."""
 
 DECIMALS = 5
 """Further digits of a score depend on which texts were compared together."""
@@ -91,10 +93,8 @@ class Searcher:
         """Return what is near to a question by words and vectors."""
         texts = [query.text, *(f"{query.text} {option}" for option in query.options)]
         vectors = np.asarray(self._embedder.embed_queries(texts), dtype=np.float32)
-        terms, keys = retrieve.question_terms(query.text), retrieve.question_keys(query.text)
-        near = self._store.search.candidates(
-            vectors[0].tolist(), terms, keys, retrieve.NEAREST, source_id=query.id, only=self._only
-        )
+        terms = retrieve.question_terms(query.text)
+        near = self._store.search.candidates(vectors[0].tolist(), terms, retrieve.NEAREST, source_id=query.id, only=self._only)
         return Search(query, terms, vectors, near)
 
     def findings(self, search: Search, first: Sequence[str], without: Collection[str] = ()) -> Findings:
@@ -105,7 +105,6 @@ class Searcher:
         scores = scores_of(units, search.terms, search.near.found)
         values = unit_values(units, scores)
         facts = self._facts(search, units, values)
-        certain = sum(fact.confidence for fact, _ in facts[:SEEDS]) / max(len(facts[:SEEDS]), 1)
         walked = self._walk(units, values, facts)
         known = {unit.id for unit in units}
         others = sorted((id_ for id_ in walked if id_ not in known), key=lambda id_: (-walked[id_], id_))
@@ -116,7 +115,7 @@ class Searcher:
             scores = scores_of(units, search.terms, search.near.found)
         valued = passage_values(units, scores)
         if walked:
-            valued = by_walk(valued, walked, 1.0 if certain >= CERTAIN else RULES)
+            valued = by_walk(valued, walked, walk_weight([fact for fact, _ in facts[:SEEDS]]))
         return Findings(by_date(with_several_sources(valued), search.query.text), facts, walked)
 
     def _units(self, ids: Sequence[str], search: Search, without: Collection[str]) -> list[Unit]:
@@ -124,21 +123,31 @@ class Searcher:
         return [unit for unit in units if unit.source_id not in without]
 
     def _facts(self, search: Search, units: Sequence[Unit], values: Mapping[str, float]) -> list[tuple[Fact, float]]:
-        """Return the facts of the best units: by their words and unit, the best of them also by their vectors."""
+        """Return the facts of the best units: by their words and unit, the best of them also by a vector.
+
+        That is their own, or that of their passage if they are not certain.
+        """
         best = sorted(units, key=lambda unit: (-values[unit.id], unit.id))[:FACT_UNITS]
         facts = [fact for unit in best for fact in unit.facts]
         if not facts:
             return []
         texts = [f"{fact.subject} {fact.predicate.replace('_', ' ')} {fact.object}" for fact in facts]
+        cosines = {passage.id: passage.cosines[0] for unit in best for passage in unit.passages}
         most = max(values.values()) or 1.0
         shares = retrieve.word_shares(search.query.text, texts)
         scores = [share + values[fact.unit_id] / most for fact, share in zip(facts, shares, strict=True)]
-        order = sorted(range(len(facts)), key=lambda place: (-scores[place], texts[place], facts[place].id))
-        vectors = self._embedder.embed([texts[place] for place in order[:COMPARED_FACTS]])
-        for place, cosine in zip(order, (vectors @ search.vectors[0]).tolist(), strict=False):
+
+        def ordered() -> list[int]:
+            return sorted(range(len(facts)), key=lambda place: (-scores[place], texts[place], facts[place].id))
+
+        order = ordered()[:COMPARED_FACTS]
+        if walk_weight([facts[place] for place in order]) == 1:
+            own = (self._embedder.embed([texts[place] for place in order]) @ search.vectors[0]).tolist()
+        else:
+            own = [cosines[facts[place].evidence_id] for place in order]
+        for place, cosine in zip(order, own, strict=True):
             scores[place] = round(scores[place] + cosine, DECIMALS)
-        order.sort(key=lambda place: (-scores[place], texts[place], facts[place].id))
-        return [(facts[place], scores[place]) for place in order]
+        return [(facts[place], scores[place]) for place in ordered()]
 
     def _walk(
         self, units: Sequence[Unit], values: Mapping[str, float], facts: Sequence[tuple[Fact, float]]
@@ -154,6 +163,14 @@ class Searcher:
                 units_by_node.setdefault(node, set()).add(fact.unit_id)
         seeds = seeds_of([fact for fact, _ in facts], [score for _, score in facts], units_by_node)
         return walk(list(every.values()), seeds, values)
+
+
+def walk_weight(facts: Sequence[Fact]) -> float:
+    """Return how far a walk that begins at these facts decides the order, from 0 to 1."""
+    if sum(fact.confidence for fact in facts) >= CERTAIN * len(facts):
+        return 1.0
+    is_linked = any(fact.subject_node != fact.subject_id or fact.object_node != fact.object_id for fact in facts)
+    return RULES if is_linked else UNLINKED
 
 
 def _places(scores: Mapping[str, float]) -> dict[str, int]:

@@ -16,13 +16,13 @@ UNITS = 100
 """Number of units that are valued."""
 SATURATION, LENGTHS = 1.5, 0.75
 """The parameters k1 and b of BM25."""
-AFTER, BEFORE = 0.9, 0.7
+AFTER, BEFORE = 0.99, 0.8
 """Fractions of a passage's value that the passage after it and the one before it have at least: answers follow questions."""
 UNIT_COSINE = 2.0
 """Weight of the mean cosine of a unit's passages: it is about half of the cosine of the whole text."""
 WHOLE = 0.25
 """Fraction of its best passage that counts for all passages of a source."""
-FIRST, FIRST_SOURCES = 1.1, 12
+FIRST, FIRST_SOURCES = 1.1, 24
 """Factor for the best passage of each of the best sources, so that several sources are shown."""
 
 

@@ -15,16 +15,11 @@ from drag_graph.ports.vectors import Vectors
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A stored query or concept. `score` is a cosine in [-1, 1], or 1 for a concept that the question names.
-
-    `text` is the question, or the name. A concept has its `cluster` and its number of `entities`.
-    """
+    """A stored query. `score` is a cosine in [-1, 1], `text` the question."""
 
     id: str
     score: float
     text: str
-    cluster: str = ""
-    entities: int = 0
 
 
 SHORT_ID = 8
@@ -78,14 +73,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What is stored near to a question; lists are best first, ties by id. `named` are concepts, in the order of the keys.
-
-    `own` says whether the very question is stored.
-    """
+    """What is stored near to a question; lists are best first, ties by id. `own` says whether the very question is stored."""
 
     own: bool = False
     queries: tuple[Hit, ...] = ()
-    named: tuple[Hit, ...] = ()
     found: Found = Found()
 
 
@@ -153,21 +144,19 @@ class GraphSearch(Protocol):
         self,
         vector: Sequence[float],
         terms: Sequence[str],
-        keys: Sequence[str],
         k: int,
         *,
         source_id: str = "",
         only: Restriction = EVERYTHING,
     ) -> Candidates:
-        """Return what is near to a question, up to `k` in each list, and the concepts named by `keys`.
+        """Return what is near to a question, up to `k` in each list.
 
-        Queries and kept evidence are compared by their cosine to `vector`, kept evidence and units by `terms`. These are
-        search terms (`drag_graph.graph.search_terms`), `keys` are normal names (`drag_graph.ask.retrieval.question_keys`). A
-        vector of zeros, or of another length than the stored ones, is near to nothing. `own` says whether the query
-        `source_id` is stored.
+        Queries and kept evidence are compared by their cosine to `vector`, kept evidence and units by `terms`, which are search
+        terms (`drag_graph.graph.search_terms`). A vector of zeros, or of another length than the stored ones, is near to
+        nothing. `own` says whether the query `source_id` is stored.
         """
 
-    def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:
+    def units(self, ids: Sequence[str], vectors: Vectors) -> list[Unit]:
         """Return the units of these ids, in any order; unknown ids are left out."""
 
     def around(self, nodes: Sequence[str], limit: int) -> list[Fact]:

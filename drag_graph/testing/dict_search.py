@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from drag_graph.graph.names import concept_ids
 from drag_graph.graph.search_terms import joined_terms
 from drag_graph.graph.subgraph_parts import proven_part
 from drag_graph.model import Chunk, Evidence, Subgraph
@@ -24,7 +23,6 @@ class DictSearch:
         self,
         vector: Sequence[float],
         terms: Sequence[str],
-        keys: Sequence[str],
         k: int,
         *,
         source_id: str = "",
@@ -32,14 +30,13 @@ class DictSearch:
     ) -> Candidates:
         with self._lend() as content:
             graphs = [graph for graph in content.subgraphs.values() if not only or _is_within(only, graph)]
-            concepts, vectors = dict(content.links.concepts), dict(content.links.evidence)
-            units = [unit for graph in graphs for unit in _units(graph, content, (), facts=False)]
+            vectors = dict(content.links.evidence)
+            units = [unit for graph in graphs for unit in _units(graph, content, ())]
         queries = {graph.source_id: graph for graph in graphs if graph.document is None}
         passages = {passage.id: passage for unit in units for passage in unit.passages}
         embeddings = {id_: graph.embedding for id_, graph in queries.items() if _fit(vector, graph.embedding)}
         near = _best({id_: cosine(vector, embedding) for id_, embedding in embeddings.items()}, k)
         by_vector = {id_: cosine(vector, vectors[id_]) for id_ in passages if _fit(vector, vectors.get(id_, ()))}
-        named = [concepts[id_] for id_ in concept_ids(self._namespace, keys) if id_ in concepts]
         by_vector = _best(by_vector, k)
         by_words = _best(_common(terms, {id_: passage.terms for id_, passage in passages.items()}), k)
         # Evidence of a query is found by itself.
@@ -51,19 +48,18 @@ class DictSearch:
         return Candidates(
             own=source_id in queries,
             queries=tuple(Hit(id_, score, queries[id_].title) for id_, score in near.items()),
-            named=tuple(Hit(one.id, 1.0, one.name, one.cluster or one.id, one.entities) for one in named),
             found=found,
         )
 
-    def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:
+    def units(self, ids: Sequence[str], vectors: Vectors) -> list[Unit]:
         with self._lend() as content:
             graphs = list(content.subgraphs.values())
-            return [unit for graph in graphs for unit in _units(graph, content, vectors, facts=facts) if unit.id in ids]
+            return [unit for graph in graphs for unit in _units(graph, content, vectors) if unit.id in ids]
 
     def around(self, nodes: Sequence[str], limit: int) -> list[Fact]:
         with self._lend() as content:
             links, graphs = content.links, list(content.subgraphs.values())
-            facts = [fact for graph in graphs for unit in _units(graph, content, (), facts=True) for fact in unit.facts]
+            facts = [fact for graph in graphs for unit in _units(graph, content, ()) for fact in unit.facts]
         best: dict[str, Fact] = {}
         for node in dict.fromkeys(nodes):
 
@@ -126,7 +122,7 @@ def _node(links: Links, entity_id: str) -> str:
     return (concept.cluster or concept.id) if concept else entity_id
 
 
-def _units(graph: Subgraph, content: Holding, vectors: Iterable[Vector], *, facts: bool) -> Iterator[Unit]:
+def _units(graph: Subgraph, content: Holding, vectors: Iterable[Vector]) -> Iterator[Unit]:
     """Yield the units of a subgraph."""
     whole = Chunk(id=graph.source_id, source_id=graph.source_id, position=0, start=0, end=0, text=graph.title)
     probes = list(vectors)
@@ -150,7 +146,7 @@ def _units(graph: Subgraph, content: Holding, vectors: Iterable[Vector], *, fact
             text=chunk.text if graph.document else "",
             terms=" ".join(filter(None, map(joined_terms, words))),
             passages=passages,
-            facts=tuple(_facts(graph, chunk.id, {item.id for item in evidence}, content.links)) if facts else (),
+            facts=tuple(_facts(graph, chunk.id, {item.id for item in evidence}, content.links)),
         )
 
 

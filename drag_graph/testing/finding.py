@@ -18,4 +18,4 @@ def query_ids(store: GraphStore) -> list[str]:
 
 def nearest_queries(store: GraphStore, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
     """Return up to `k` (query id, cosine) pairs, nearest first."""
-    return [(hit.id, hit.score) for hit in store.search.candidates(vector, (), (), k).queries]
+    return [(hit.id, hit.score) for hit in store.search.candidates(vector, (), k).queries]

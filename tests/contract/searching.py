@@ -66,7 +66,7 @@ def document(store, name, chunks, triples=(), **fields):
 
 def ask(store, text, k=10, **options):
     """Search by the words of a text alone."""
-    return store.search.candidates((), search_terms(text), (), k, **options)
+    return store.search.candidates((), search_terms(text), k, **options)
 
 
 def pairs_of(graph):

@@ -45,7 +45,7 @@ class SearchContract(LinkedStores):
     # ---- candidates
 
     def test_an_empty_store_has_nothing(self, store):
-        assert store.search.candidates(direction(0), ["blood"], ["blood"], 5, source_id="a") == Candidates()
+        assert store.search.candidates(direction(0), ["blood"], 5, source_id="a") == Candidates()
         assert store.search.units(["a"], NOTHING) == []
         assert store.search.around(["a"], 5) == []
         assert store.search.subgraphs(["a"], [("a", "b")]) == []
@@ -93,7 +93,7 @@ class SearchContract(LinkedStores):
     def test_vectors_find_queries_and_evidence(self, store, blood):
         vectors = {item.id: direction(10 * item.position + 40 * n) for n, graph in enumerate(blood) for item in graph.evidence}
         store.concepts.write(Changes(evidence=vectors))
-        found = store.search.candidates(direction(5), (), (), 3)
+        found = store.search.candidates(direction(5), (), 3)
         assert [hit.id for hit in found.queries] == [graph.source_id for graph in blood[:3]]
         assert [hit.text for hit in found.queries] == [graph.title for graph in blood[:3]]
         assert found.queries[1].score == pytest.approx(math.cos(math.radians(25)), abs=1e-5)
@@ -102,11 +102,11 @@ class SearchContract(LinkedStores):
         assert set(near) == {blood[0].evidence[0].id, blood[0].evidence[1].id, blood[1].evidence[0].id}
         assert list(near.values()) == pytest.approx([math.cos(math.radians(n)) for n in (5, 5, 35)], abs=1e-5)
         assert found.found.unit_of == {id_: blood[0 if n < 2 else 1].source_id for n, id_ in enumerate(near)}
-        assert (found.named, found.found.by_words, found.found.units_by_words) == ((), {}, {})
+        assert (found.found.by_words, found.found.units_by_words) == ({}, {})
 
     def test_evidence_that_was_not_kept_is_never_found(self, store, blood):
         store.concepts.write(Changes(evidence={item.id: direction(0) for graph in blood for item in graph.evidence}))
-        found = store.search.candidates(direction(0), search_terms("Statement about heart iron lung plasma"), (), 50).found
+        found = store.search.candidates(direction(0), search_terms("Statement about heart iron lung plasma"), 50).found
         kept = {item.id for graph in blood for item in graph.kept_evidence}
         assert set(found.by_vector) == set(found.by_words) == kept
         units = store.search.units([graph.source_id for graph in blood], NOTHING)
@@ -115,34 +115,25 @@ class SearchContract(LinkedStores):
     @pytest.mark.parametrize("vector", [[], [0.0] * DIMENSION, [1.0] * (DIMENSION + 1)])
     def test_a_vector_that_fits_nothing_leaves_the_words(self, store, blood, vector):
         link_entities(store, blood, evidence={blood[0].evidence[0].id: direction(0)})
-        found = store.search.candidates(vector, ["heart"], ["iron"], 5)
+        found = store.search.candidates(vector, ["heart"], 5)
         assert (found.queries, found.found.by_vector) == ((), {})
-        assert [hit.text for hit in found.named] == ["iron"]
         assert set(found.found.by_words) == {item.id for item in blood[0].kept_evidence}
 
     @pytest.mark.parametrize("terms", [[], ["missing"], ["!"], ['"', "\\"], ["a" * 600], [f"word{n}" for n in range(3000)]])
     def test_terms_that_fit_nothing_find_nothing(self, store, blood, terms):
-        found = store.search.candidates((), terms, (), 5).found
+        found = store.search.candidates((), terms, 5).found
         assert (found.by_words, found.units_by_words) == ({}, {})
 
     def test_no_more_than_k_are_found(self, store, blood):
         store.concepts.write(Changes(evidence={item.id: direction(0) for graph in blood for item in graph.evidence}))
         for k in (0, 1, 2):
-            found = store.search.candidates(direction(0), ["statement", "process"], (), k)
+            found = store.search.candidates(direction(0), ["statement", "process"], k)
             lists = (found.queries, found.found.by_vector, found.found.by_words, found.found.units_by_words)
             assert [len(item) for item in lists] == [k] * 4
 
-    def test_a_name_leads_to_its_concept_and_cluster(self, store, blood):
-        ids = link_entities(store, blood, same={"sanguine fluid": "blood", "iron": ""})
-        found = store.search.candidates((), (), ["oxygen", "nothing", "sanguinefluid", "iron", "oxygen"], 0)
-        assert [hit.text for hit in found.named] == ["oxygen", "sanguine fluid", "iron"]
-        assert [hit.cluster for hit in found.named] == [ids["oxygen"], ids["blood"], ids["iron"]]
-        assert [hit.entities for hit in found.named] == [3, 1, 1]
-        assert {hit.score for hit in found.named} == {1.0}
-
     def test_the_very_question_is_noticed(self, store, blood):
-        assert store.search.candidates(direction(0), (), (), 1, source_id=blood[3].source_id).own
-        assert not store.search.candidates(direction(0), (), (), 1, source_id="another").own
+        assert store.search.candidates(direction(0), (), 1, source_id=blood[3].source_id).own
+        assert not store.search.candidates(direction(0), (), 1, source_id="another").own
 
     def test_planted_neighbours_are_recalled(self, store):
         chance = np.random.default_rng(7)
@@ -163,7 +154,7 @@ class SearchContract(LinkedStores):
         hits = wanted = 0
         for _ in range(20):
             probe = chance.normal(size=DIMENSION)
-            found = store.search.candidates(probe.tolist(), (), (), 10)
+            found = store.search.candidates(probe.tolist(), (), 10)
             for near, vectors in (([hit.id for hit in found.queries], queries), (found.found.by_vector, evidence)):
                 cosines = {id_: float(v @ probe / np.linalg.norm(v)) for id_, v in vectors.items()}
                 best = sorted(cosines, key=lambda id_: -cosines[id_])[:10]
@@ -206,12 +197,11 @@ class SearchContract(LinkedStores):
                 own, AGGREGATION, vectors={one.evidence[0].id: direction(n) for n, one in zip((50, 60), own, strict=True)}
             )
             link_entities(store, own)
-            found = store.search.candidates(direction(0), ["pump"], ["pump"], 2, source_id=crowd[0].source_id)
+            found = store.search.candidates(direction(0), ["pump"], 2, source_id=crowd[0].source_id)
             assert [hit.id for hit in found.queries] == [graph.source_id for graph in own]
             assert list(found.found.by_vector) == [graph.evidence[0].id for graph in own]
             assert set(found.found.by_words) == {graph.evidence[0].id for graph in own}
             assert set(found.found.units_by_words) == {graph.source_id for graph in own}
-            assert [hit.id for hit in found.named] == [concept_id(namespace, "pump")]
             assert not found.own
             other = crowd[0]
             assert store.search.units([other.source_id], NOTHING) == []
@@ -255,7 +245,7 @@ class SearchContract(LinkedStores):
     )
     def test_a_restriction_holds_of_all_that_is_found(self, store, dated, only, names):
         found = store.search.candidates(
-            direction(0), ["budget"], (), 10, source_id=dated["query"].source_id, only=Restriction(**only)
+            direction(0), ["budget"], 10, source_id=dated["query"].source_id, only=Restriction(**only)
         )
         evidence = {dated[name].evidence[0].id for name in names}
         assert set(found.found.by_vector) == set(found.found.by_words) == evidence
@@ -267,7 +257,7 @@ class SearchContract(LinkedStores):
 
     def test_a_restriction_may_name_ids(self, store, dated):
         wanted = [dated[name].source_id for name in ("undated", "query")]
-        found = store.search.candidates(direction(0), ["budget"], (), 10, only=Restriction(sources=(*wanted, "missing")))
+        found = store.search.candidates(direction(0), ["budget"], 10, only=Restriction(sources=(*wanted, "missing")))
         assert (
             set(found.found.by_vector)
             == set(found.found.by_words)
@@ -280,11 +270,11 @@ class SearchContract(LinkedStores):
         own = document(store, "Own", [["In that year, the large pump of the third cellar ran without a break."]], date="2026")
         store.save([*others, own], AGGREGATION, vectors={one.evidence[0].id: direction(0) for one in others})
         store.concepts.write(Changes(evidence={own.evidence[0].id: direction(80)}))
-        found = store.search.candidates(direction(0), ["pump"], (), 1, only=Restriction(sources=("own",))).found
+        found = store.search.candidates(direction(0), ["pump"], 1, only=Restriction(sources=("own",))).found
         assert list(found.by_vector) == list(found.by_words) == [own.evidence[0].id]
         assert list(found.units_by_words) == [own.chunks[0].id]
         allowed = {one.evidence[0].id for one in others[150:]} | {own.evidence[0].id}
-        found = store.search.candidates(direction(0), ["pump"], (), 111, only=Restriction(since="2026")).found
+        found = store.search.candidates(direction(0), ["pump"], 111, only=Restriction(since="2026")).found
         assert set(found.by_vector) == set(found.by_words) == allowed
 
 

@@ -62,8 +62,8 @@ class UnitContract(LinkedStores):
             assert (fact.object_id, fact.object, fact.object_node) == (triple.object_id, triple.object, triple.object_id)
             assert (fact.predicate, fact.confidence) == (triple.predicate, triple.confidence)
         assert facts == {}
-        (bare,) = store.search.units([chunk.id], NOTHING, facts=False)
-        assert bare == replace(unit, facts=(), passages=tuple(replace(one, cosines=()) for one in unit.passages))
+        (bare,) = store.search.units([chunk.id], NOTHING)
+        assert bare == replace(unit, passages=tuple(replace(one, cosines=()) for one in unit.passages))
 
     def test_the_nodes_of_facts_are_those_of_concepts_once_they_are_linked(self, store, blood):
         ids = link_entities(store, blood, same={"sanguine fluid": "blood", "plasma": ""})
@@ -185,10 +185,9 @@ class UnitContract(LinkedStores):
         before = ask(store, "statement about iron").found
         assert gone.source_id in before.units_by_words
         store.erase([gone.source_id])
-        found = store.search.candidates(direction(0), ["statement", "process", "iron"], ["iron", "blood"], 20)
+        found = store.search.candidates(direction(0), ["statement", "process", "iron"], 20)
         assert gone.source_id not in {hit.id for hit in found.queries} | set(found.found.unit_of.values())
         assert gone.source_id not in found.found.units_by_words
-        assert [hit.text for hit in found.named] == ["blood"]
         assert store.search.units([gone.source_id], NOTHING) == []
         assert gone.source_id not in {fact.source_id for fact in store.search.around([ids["blood"], ids["iron"]], 20)}
         assert store.search.subgraphs([gone.evidence[0].id], pairs_of(gone)) == []

@@ -59,7 +59,7 @@ def test_vectors_of_concepts_and_evidence_are_kept(tmp_path):
             store.save([graph], Aggregation())
             store.concepts.write(Changes(evidence={item.id: sparse(n) for n, item in enumerate(graph.evidence)}))
     with LadybugStore(path) as store:
-        found = store.search.candidates(sparse(0), (), (), 20).found.by_vector
+        found = store.search.candidates(sparse(0), (), 20).found.by_vector
         near = [id_ for id_, score in found.items() if score == pytest.approx(1.0)]
         assert len(near) == 3, "one of each query"
 
@@ -85,10 +85,10 @@ def test_a_search_after_a_write_reads_the_vectors_again_that_it_may_have_changed
 
         def read_by_asking():
             rows_read.clear()
-            found = store.search.candidates(sparse(20), (), (), 3)
+            found = store.search.candidates(sparse(20), (), 3)
             number = len(rows_read)
             # A search that has read nothing before finds the same.
-            assert found == LadybugSearch(store, read_only=True).candidates(sparse(20), (), (), 3)
+            assert found == LadybugSearch(store, read_only=True).candidates(sparse(20), (), 3)
             return rows_read[:number], [hit.id for hit in found.queries if hit.score > 0.99]
 
         store.save(known, Aggregation())

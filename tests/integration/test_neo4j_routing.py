@@ -215,7 +215,7 @@ def test_asking_burdens_the_replicas_and_never_the_leader(store, cluster):
     store.save([graph], PLAIN)
     before, written = cluster.reads, cluster.leader.statements
     assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
-    assert store.search.candidates([1.0, 0.5, 0.0], ["statement"], [], 5, source_id=graph.query.id).own
+    assert store.search.candidates([1.0, 0.5, 0.0], ["statement"], 5, source_id=graph.query.id).own
     assert nearest_queries(store, [1.0, 0.5, 0.0], 1)
     assert store.counts()["Query"] == 1
     assert cluster.reads - before >= 4

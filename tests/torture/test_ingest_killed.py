@@ -141,7 +141,7 @@ def check(ingests):
 def found_by(store, words):
     """Return the sources of the passages and units that have any of these words."""
     terms = [term for word in words for term in search_terms(word)]
-    found = store.search.candidates((), terms, (), 200).found
+    found = store.search.candidates((), terms, 200).found
     units = store.search.units(list({*found.units_by_words, *found.unit_of.values()}), [[]])
     hits = {id_: unit.source_id for unit in units for id_ in (unit.id, *(passage.id for passage in unit.passages))}
     return {hits[id_] for id_ in (*found.by_words, *found.units_by_words)}

@@ -1,61 +1,14 @@
 """What a question is searched by, and when something stored is close to it (`drag_graph.ask.retrieval`)."""
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from drag_graph.ask.retrieval import (
-    MOST_KEYS,
     MOST_TERMS,
     closeness,
-    question_keys,
     question_terms,
     same_question,
     thresholds,
     word_shares,
 )
-from drag_graph.graph.names import concept_key
 from drag_graph.ports.graph_search import Hit
-
-
-@pytest.mark.parametrize(
-    ("question", "name"),
-    [
-        ("What do Red Blood Cells carry?", "red blood cell"),
-        ("What do red blood cells carry?", "Red blood cells"),
-        ("Why is the Great Barrier Reef dying?", "Great Barrier Reef"),
-        ("What is the speed of light in glass?", "speed of light"),
-        ("What is the speed of light in glass?", "light speed"),
-        ("Is haemoglobin made of iron?", "hemoglobin"),
-        ("Does DNA hold the plan?", "DNA"),
-        ("Is 7 a prime?", "7"),
-    ],
-)
-def test_a_concept_is_named_however_it_is_written(question, name):
-    assert concept_key(name) in question_keys(question)
-
-
-def test_words_that_are_no_names_are_not_looked_for():
-    keys = question_keys("What is the use of it all, and which of these is more?")
-    assert not {concept_key(word) for word in ("what", "is", "the", "of", "it", "all", "these", "more")} & set(keys)
-    assert question_keys("What is it?") == question_keys("") == question_keys("?!") == []
-
-
-def test_longer_names_come_first():
-    keys = question_keys("red blood cells carry oxygen")
-    assert keys.index(concept_key("red blood cells")) < keys.index(concept_key("blood cells")) < keys.index(concept_key("red"))
-
-
-@given(words=st.lists(st.sampled_from("alpha beta Gamma the of 12 delta's".split()), max_size=900))  # noqa: SIM905
-def test_a_long_question_has_a_bounded_number_of_names(words):
-    keys = question_keys(" ".join(words))
-    assert len(keys) <= MOST_KEYS
-    assert len(set(keys)) == len(keys)
-    assert "" not in keys
-
-
-def test_an_endless_question_is_cut():
-    assert 0 < len(question_keys(" ".join(f"word{n}" for n in range(2000)))) <= MOST_KEYS
 
 
 def test_a_threshold_is_the_embedders_own_or_given():

@@ -5,7 +5,7 @@ import pytest
 from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask import searching
 from drag_graph.ask.find_lines import Finder
-from drag_graph.ask.searching import CERTAIN, RULES, Searcher
+from drag_graph.ask.searching import CERTAIN, RULES, UNLINKED, Searcher
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
@@ -87,14 +87,28 @@ def test_a_passage_two_facts_away_is_found_by_the_walk_alone(linked_hops, monkey
     assert ranks[found.passages[1].passage.id] == (("graph", 2),)
 
 
-@pytest.mark.parametrize(("confidence", "weight"), [(CERTAIN, 1.0), (CERTAIN - 0.01, RULES)])
-def test_facts_decide_as_far_as_they_are_certain(monkeypatch, confidence, weight):
+@pytest.mark.parametrize(
+    ("confidence", "is_linked", "weight"),
+    [(CERTAIN, True, 1.0), (CERTAIN, False, 1.0), (CERTAIN - 0.01, True, RULES), (CERTAIN - 0.01, False, UNLINKED)],
+)
+def test_facts_decide_as_far_as_they_are_certain(monkeypatch, confidence, is_linked, weight):
     weights, by_walk = [], searching.by_walk
     monkeypatch.setattr(searching, "by_walk", lambda *given: weights.append(given[2]) or by_walk(*given))
     graphs = two_hops(confidence)
-    found = findings(linked(store_of(*graphs), graphs))
+    found = findings(linked(store_of(*graphs), graphs) if is_linked else store_of(*graphs))
     assert weights == [weight]
     assert {fact.object for fact, _ in found.facts} == {"Mårtensson", "Narvik"}
+
+
+@pytest.mark.parametrize(("confidence", "expected"), [(CERTAIN, True), (CERTAIN - 0.01, False)])
+def test_only_certain_facts_are_embedded(monkeypatch, confidence, expected):
+    """The vectors of uncertain ones, which decide little, would take longer than the rest of the search."""
+    graphs, embedded = two_hops(confidence), []
+    store, embed = store_of(*graphs), EMBEDDER.embed
+    monkeypatch.setattr(EMBEDDER, "embed", lambda given: embedded.extend(given) or embed(given))
+    found = findings(store)
+    assert ("Orchid project is led by Mårtensson" in embedded) is expected
+    assert all(score > 0 for _, score in found.facts)
 
 
 def test_without_facts_the_order_is_that_of_words_and_vectors():

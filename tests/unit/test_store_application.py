@@ -74,7 +74,7 @@ def test_imported_documents_are_found_at_once(graph, tmp_path):
         assert (report.counts["new"], report.search_problem, seen) == (1, "", [1])
         evidence = document.kept_evidence[0]
         with other._resources.store() as store:
-            near = store.search.candidates(EMBEDDER.embed([evidence.text])[0].tolist(), (), (), 3).found
+            near = store.search.candidates(EMBEDDER.embed([evidence.text])[0].tolist(), (), 3).found
         assert max(near.by_vector, key=near.by_vector.get) == evidence.id
         assert other.search(evidence.text).sources[0].id == document.source_id
 

@@ -27,7 +27,7 @@ def document(name, *texts, **fields):
 
 def found(store, text="pump"):
     """The texts of the passages with these words, best first."""
-    hits = store.search.candidates((), search_terms(text), (), 50).found
+    hits = store.search.candidates((), search_terms(text), 50).found
     assert set(hits.by_words) == set(hits.unit_of)
     passages = {one.id: one.text for unit in store.search.units([*hits.units_by_words], [[]]) for one in unit.passages}
     return [passages[id_] for id_ in hits.by_words]

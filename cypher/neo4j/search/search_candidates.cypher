@@ -1,10 +1,10 @@
 // what: asks indexes, which are of all namespaces, at the same time: those of vectors for the `candidates` nearest queries and
 //     evidence, and those of words for the `hits` best pieces of evidence and units. It gives those of this namespace (and of these
 //     sources, if there are any) with their score: the cosine (of evidence, whose index is quantised, worked out anew), or that of
-//     the words. And it looks up the concepts of these ids. It commits itself: inside a transaction of the client it is refused
-// parameters: namespace, source_id, sources, concepts, vectors (the vector in a list, or an empty list), candidates,
+//     the words. It commits itself: inside a transaction of the client it is refused
+// parameters: namespace, source_id, sources, vectors (the vector in a list, or an empty list), candidates,
 //     texts (lists of [evidence_text or unit_text, a query of Lucene]), hits
-// returns: one row: own, named (a list of [id, name, cluster, entities]), lists (of query_embedding, evidence_embedding and each of
+// returns: one row: own, lists (of query_embedding, evidence_embedding and each of
 //     the texts: [its index, how many this gave, of all namespaces, a list of [id, score, the question or the unit]])
 UNWIND [index IN ['query_embedding', 'evidence_embedding'] WHERE $vectors <> [] | [index]] + $texts AS index
 CALL (index) {
@@ -37,11 +37,4 @@ CALL () {
   WHERE q.namespace = $namespace
   RETURN q IS NOT NULL AS own
 }
-CALL () {
-  UNWIND $concepts AS id
-  MATCH (c:Concept {id: id})
-  USING INDEX SEEK c:Concept(id)
-  WHERE c.namespace = $namespace
-  RETURN collect([c.id, c.name, coalesce(nullIf(c.cluster, ''), c.id), coalesce(c.entities, 0)]) AS named
-}
-RETURN own, named, lists
+RETURN own, lists

@@ -1,5 +1,5 @@
-// what: reads chunks and queries with their kept evidence and, with `facts`, the triples of this
-// parameters: namespace, ids, vectors, facts
+// what: reads chunks and queries with their kept evidence and the triples of this
+// parameters: namespace, ids, vectors
 // returns: one row a unit: head (a list: id, source id, whether it is of a document, title, date, position, start, page, heading,
 //     text), passages (lists: id, text, position, start, end, a cosine to each of the vectors or null), triples (lists: id, source
 //     id, evidence id, then id, name and concept of its subject, predicate, id, name and concept of its object, confidence)
@@ -27,8 +27,7 @@ RETURN head,
     END]]
   } AS passages,
   COLLECT {
-    UNWIND CASE WHEN $facts THEN [unit] ELSE [] END AS told
-    MATCH (told)-[:FROM_CHUNK|HAS_EVIDENCE]-(e:Evidence)
+    MATCH (unit)-[:FROM_CHUNK|HAS_EVIDENCE]-(e:Evidence)
     WHERE e.kept
     MATCH (s)-[t:TRIPLE {evidence_id: e.id}]->(o)
     USING INDEX SEEK t:TRIPLE(evidence_id)

@@ -19,7 +19,6 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 from drag_graph.errors import StoreUnfit
-from drag_graph.graph.names import concept_ids
 from drag_graph.graph.paging import pages
 from drag_graph.model import DEFAULT_NAMESPACE, Subgraph
 from drag_graph.ports.graph_search import (
@@ -47,8 +46,6 @@ IDS_AT_ONCE = 32
 """The engine processes the rows that a statement was planned with again in every later call."""
 READ_BY_IDS = 8
 """Up to one vector in this many is read by its id, which takes six times as long as reading it among all."""
-ENTITIES = 512
-"""Maximum number of a concept's entities that are looked at."""
 _VECTORS = {
     "queries": "search_candidates_query_vectors",
     "evidence": "search_candidates_evidence_vectors",
@@ -57,18 +54,15 @@ _VECTORS = {
     "summaries": "summary_vectors",
 }
 _FACT = (
-    "SELECT f.id, u.id, u.source_id, f.evidence_id, f.subject_id, f.subject, coalesce(s.node, f.subject_id), "
-    "f.predicate, f.object_id, f.object, coalesce(o.node, f.object_id), f.confidence "
-    "FROM fact f JOIN unit u ON u.n = f.unit LEFT JOIN node s ON s.entity_id = f.subject_id "
-    "LEFT JOIN node o ON o.entity_id = f.object_id"
+    "SELECT f.id, u.id, u.source_id, f.evidence_id, f.subject_id, f.subject, f.subject_node, f.predicate, f.object_id, "
+    "f.object, f.object_node, f.confidence FROM fact f JOIN unit u ON u.n = f.unit"
 )
 _FACTS_OF_UNITS = f"{_FACT} WHERE f.unit IN (SELECT value FROM json_each(?)) ORDER BY f.id"
-_FACTS_OF_ENTITIES = (
-    f"{_FACT} WHERE f.n IN (SELECT n FROM ("
-    "SELECT n, confidence, subject, predicate, object, id FROM fact WHERE subject_id IN (SELECT value FROM json_each(?)) "
-    "UNION SELECT n, confidence, subject, predicate, object, id FROM fact WHERE object_id IN (SELECT value FROM json_each(?)) "
-    "ORDER BY confidence DESC, subject, predicate, object, id LIMIT ?)) "
-    "ORDER BY f.confidence DESC, f.subject, f.predicate, f.object, f.id"
+_BEST = "confidence DESC, subject, predicate, object, id"
+_OF_END = f"SELECT * FROM (SELECT n, {_BEST.replace(' DESC', '')} FROM fact WHERE {{}}_node = ? ORDER BY {_BEST} LIMIT ?)"
+_FACTS_OF_NODE = (
+    f"{_FACT} WHERE f.n IN (SELECT n FROM ({_OF_END.format('subject')} UNION {_OF_END.format('object')} "
+    f"ORDER BY {_BEST} LIMIT ?)) ORDER BY f.confidence DESC, f.subject, f.predicate, f.object, f.id"
 )
 _UNIT = (
     "SELECT u.id, u.source_id, s.is_document, s.title, s.date, u.position, u.start, u.page, u.heading, u.text, t.terms, u.n "
@@ -184,14 +178,12 @@ class LadybugSearch:
         self,
         vector: Sequence[float],
         terms: Sequence[str],
-        keys: Sequence[str],
         k: int,
         *,
         source_id: str = "",
         only: Restriction = EVERYTHING,
     ) -> Candidates:
         namespace, numbers = self._access.namespace, np.asarray([vector], dtype=np.float32)
-        concepts = concept_ids(namespace, keys)
         with self._access.reading() as session:
             text = self._text(session)
             sources = _sources(text, only) if only else None
@@ -200,7 +192,6 @@ class LadybugSearch:
             units = text.matching("unit", terms, k, sources)
             own = session.run("read_sources", namespace=namespace, ids=[source_id])
             names = {row["id"]: row["text"] for row in self._by_ids(session, "search_queries", list(near["queries"]))}
-            named = {row["id"]: Hit(**row, score=1.0) for row in self._by_ids(session, "search_concepts", concepts)}
         found = text.rows(
             "SELECT p.id, u.id FROM passage p JOIN unit u ON u.n = p.unit WHERE p.id IN (SELECT value FROM json_each(?))",
             [json.dumps([*near["evidence"], *by_words])],
@@ -209,7 +200,6 @@ class LadybugSearch:
         return Candidates(
             own=bool(own) and (sources is None or source_id in sources),
             queries=tuple(Hit(id_, score, names[id_]) for id_, score in near["queries"].items() if id_ in names),
-            named=tuple(named[id_] for id_ in concepts if id_ in named),
             found=Found({id_: score for id_, score in near["evidence"].items() if id_ in unit_of}, by_words, units, unit_of),
         )
 
@@ -234,14 +224,14 @@ class LadybugSearch:
         ]
 
     @_repaired
-    def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:
+    def units(self, ids: Sequence[str], vectors: Vectors) -> list[Unit]:
         with self._access.reading() as session:
             text = self._text(session)
         with text.reading() as rows_of:
             heads = rows_of(_UNIT, [json.dumps(list(ids))])
             numbers = json.dumps([head[-1] for head in heads])
             rows = rows_of(_PASSAGE, [numbers])
-            fact_rows = rows_of(_FACTS_OF_UNITS, [numbers]) if facts else []
+            fact_rows = rows_of(_FACTS_OF_UNITS, [numbers])
         cosines = self.index("evidence").cosines([row[1] for row in rows], np.asarray(vectors, dtype=np.float32))
         passages: dict[int, list[Passage]] = {}
         for (unit, id_, words, position, start, end, terms), own in zip(rows, cosines.tolist(), strict=True):
@@ -257,9 +247,8 @@ class LadybugSearch:
             text = self._text(session)
         found: dict[str, Fact] = {}
         for node in dict.fromkeys(nodes):
-            members = text.rows("SELECT entity_id FROM node WHERE node = ? ORDER BY entity_id LIMIT ?", [node, ENTITIES])
-            entities = json.dumps([id_ for (id_,) in members] or [node])
-            found |= {row[0]: Fact(*row) for row in text.rows(_FACTS_OF_ENTITIES, [entities, entities, limit])}
+            rows = text.rows(_FACTS_OF_NODE, [node, limit, node, limit, limit])
+            found |= {row[0]: Fact(*row) for row in rows}
         return list(found.values())
 
     def subgraphs(self, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Subgraph]:

@@ -42,13 +42,12 @@ CREATE TABLE passage (
 CREATE INDEX passage_of_unit ON passage (unit);
 CREATE TABLE fact (
     n INTEGER PRIMARY KEY, id TEXT NOT NULL, unit INTEGER NOT NULL, evidence_id TEXT NOT NULL, subject_id TEXT NOT NULL,
-    subject TEXT NOT NULL, predicate TEXT NOT NULL, object_id TEXT NOT NULL, object TEXT NOT NULL, confidence REAL NOT NULL
+    subject TEXT NOT NULL, subject_node TEXT NOT NULL, predicate TEXT NOT NULL, object_id TEXT NOT NULL, object TEXT NOT NULL,
+    object_node TEXT NOT NULL, confidence REAL NOT NULL
 );
 CREATE INDEX fact_of_unit ON fact (unit);
-CREATE INDEX fact_of_subject ON fact (subject_id, confidence, id);
-CREATE INDEX fact_of_object ON fact (object_id, confidence, id);
-CREATE TABLE node (entity_id TEXT PRIMARY KEY, node TEXT NOT NULL) WITHOUT ROWID;
-CREATE INDEX entity_of_node ON node (node);
+CREATE INDEX fact_of_subject ON fact (subject_node, confidence DESC, subject, predicate, object, id);
+CREATE INDEX fact_of_object ON fact (object_node, confidence DESC, subject, predicate, object, id);
 CREATE VIRTUAL TABLE unit_terms USING fts5 (terms, {_TOKENIZER});
 CREATE VIRTUAL TABLE passage_terms USING fts5 (terms, {_TOKENIZER});
 CREATE VIRTUAL TABLE unit_vocabulary USING fts5vocab (unit_terms, row);
@@ -61,7 +60,7 @@ _KIND = FileKind(
     hint="Free disk space or correct the permissions.",
     restore="Delete {path}; it is made again from the store.",
     application=0x64726773,
-    version=2,
+    version=3,
 )
 _STATE = "SELECT revision, links FROM state"
 Rows = Callable[[str, Sequence[object]], list[Any]]
@@ -94,7 +93,7 @@ class TextIndex:
             known = connection.execute(_STATE).fetchone()
             self._apply(connection, session, namespace)
             if known is None or known[1] != state[1]:
-                _replace_nodes(connection, session.run("index_nodes", namespace=namespace))
+                _renew_nodes(connection, session.run("index_nodes", namespace=namespace))
             connection.execute("DELETE FROM state")
             connection.execute("INSERT INTO state VALUES (?, ?)", state)
 
@@ -180,9 +179,6 @@ def _remove(connection: sqlite3.Connection, source_ids: Sequence[str]) -> None:
     marks = ", ".join("?" * len(source_ids))
     units = f"SELECT n FROM unit WHERE source_id IN ({marks})"
     passages = f"SELECT n FROM passage WHERE unit IN ({units})"
-    for end in ("subject", "object"):
-        entities = f"SELECT {end}_id FROM fact WHERE unit IN ({units})"
-        connection.execute(f"DELETE FROM node WHERE entity_id IN ({entities})", source_ids)
     connection.execute(f"DELETE FROM fact WHERE unit IN ({units})", source_ids)
     connection.execute(f"DELETE FROM passage_terms WHERE rowid IN ({passages})", source_ids)
     connection.execute(f"DELETE FROM passage WHERE unit IN ({units})", source_ids)
@@ -219,18 +215,18 @@ def _add(
     )
     _add_terms(connection, "passage", ((n, row["text"]) for n, row in enumerate(evidence, start=first)))
     triples = [row for row in session.run("index_triples", ids=source_ids) if row["evidence_id"] in unit_of]
+    nodes = {row["id"]: row["node"] for row in session.run("index_nodes_of_sources", ids=source_ids)}
     connection.executemany(
-        "INSERT INTO fact VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO fact VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(row["id"], unit_of[row["evidence_id"]], row["evidence_id"], row["subject_id"], row["subject"]),
-                *(row["predicate"], row["object_id"], row["object"], row["confidence"]),
+                *(nodes.get(row["subject_id"], row["subject_id"]), row["predicate"], row["object_id"], row["object"]),
+                *(nodes.get(row["object_id"], row["object_id"]), row["confidence"]),
             )
             for row in sorted(triples, key=lambda row: (unit_of[row["evidence_id"]], row["id"]))
         ],
     )
-    nodes = session.run("index_nodes_of_sources", ids=source_ids)
-    connection.executemany("INSERT OR REPLACE INTO node VALUES (?, ?)", [(row["id"], row["node"]) for row in nodes])
 
 
 def _unit_numbers(connection: sqlite3.Connection, heads: Mapping[str, Row], chunks: Sequence[Row]) -> dict[str, int]:
@@ -266,6 +262,10 @@ def _add_terms(connection: sqlite3.Connection, table: str, texts: Iterable[tuple
     connection.executemany(f"INSERT INTO {table}_terms (rowid, terms) VALUES (?, ?)", rows)
 
 
-def _replace_nodes(connection: sqlite3.Connection, rows: Iterable[Row]) -> None:
-    connection.execute("DELETE FROM node")
-    connection.executemany("INSERT INTO node VALUES (?, ?)", ((row["id"], row["node"]) for row in rows))
+def _renew_nodes(connection: sqlite3.Connection, rows: Iterable[Row]) -> None:
+    nodes = {row["id"]: row["node"] for row in rows}
+    connection.create_function("node_of", 1, lambda id_: nodes.get(id_, id_))
+    connection.execute(
+        "UPDATE fact SET subject_node = node_of(subject_id), object_node = node_of(object_id) "
+        "WHERE subject_node <> node_of(subject_id) OR object_node <> node_of(object_id)"
+    )

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drag_graph.graph.names import concept_ids
 from drag_graph.graph.search_terms import joined_terms
 from drag_graph.graph.subgraph_parts import proven_part
 from drag_graph.model import Subgraph
@@ -40,7 +39,6 @@ class Neo4jSearch:
         self,
         vector: Sequence[float],
         terms: Sequence[str],
-        keys: Sequence[str],
         k: int,
         *,
         source_id: str = "",
@@ -48,21 +46,18 @@ class Neo4jSearch:
     ) -> Candidates:
         namespace, k = self._access.namespace, max(k, 0)
         numbers = [float(x) for x in vector] if any(vector) and k else []
-        ids = concept_ids(namespace, keys)
 
         def run(work: Work) -> Candidates:
             sources = self._sources(work, only) if only else None
             queries = {name: lucene_query(name, namespace, terms, sources) for name in _TEXTS if k and sources != []}
             texts = {name: query for name, query in queries.items() if query}
-            row, lists = self._from_indexes(work, numbers, texts, k, sources, source_id=source_id, concepts=ids)
-            named = {id_: Hit(id_, 1.0, name, cluster, entities) for id_, name, cluster, entities in row["named"]}
+            row, lists = self._from_indexes(work, numbers, texts, k, sources, source_id=source_id)
             evidence, words = (_ranked(lists.get(name, []), k) for name in (_VECTORS["evidence"], "evidence_text"))
             return Candidates(
                 own=row["own"] and (sources is None or source_id in sources),
                 queries=tuple(
                     Hit(id_, _cosine(score), text) for id_, score, text in _ranked(lists.get(_VECTORS["queries"], []), k)
                 ),
-                named=tuple(named[id_] for id_ in ids if id_ in named),
                 found=Found(
                     by_vector={id_: _cosine(score) for id_, score, _ in evidence},
                     by_words={id_: score for id_, score, _ in words},
@@ -96,7 +91,7 @@ class Neo4jSearch:
         given, hits = {name: number for name, number, _ in row["lists"]}, limit
         while hits < MOST_HITS and (short := [name for name in texts if given[name] >= hits and len(lists[name]) < k]):
             hits = min(MOST_HITS, GROWTH * hits)
-            again = {"vectors": [], "texts": [[name, texts[name]] for name in short], "source_id": "", "concepts": []}
+            again = {"vectors": [], "texts": [[name, texts[name]] for name in short], "source_id": ""}
             (more,) = work.run("search_candidates", **fixed, **again, hits=hits)
             for name, number, found in more["lists"]:
                 given[name], lists[name] = number, _present(found)
@@ -116,10 +111,10 @@ class Neo4jSearch:
         (row,) = work.run("search_sources", namespace=self._access.namespace)
         return [source[0] for source in row["sources"] if is_within(only, *source)]
 
-    def units(self, ids: Sequence[str], vectors: Vectors, *, facts: bool = True) -> list[Unit]:
+    def units(self, ids: Sequence[str], vectors: Vectors) -> list[Unit]:
         # No embedding is of the length of an empty list.
         numbers = [vector.tolist() if vector.any() else [] for vector in vectors]
-        values = {"ids": list(dict.fromkeys(ids)), "vectors": numbers, "facts": facts}
+        values = {"ids": list(dict.fromkeys(ids)), "vectors": numbers}
         found = self._access.in_reading(lambda work: work.run("search_units", namespace=self._access.namespace, **values))
         return [_unit(**row) for row in found]
 

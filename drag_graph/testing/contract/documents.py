@@ -106,7 +106,7 @@ class DocumentContract(Contract):
             query = make_subgraph(number, namespace=namespace, embedding=vector)
             store.save([query, make_document_subgraph(number, namespace=namespace, embedding=vector)], PLAIN)
             queries.append(query.source_id)
-            hits = store.search.candidates(vector, [], [], 10).queries
+            hits = store.search.candidates(vector, [], 10).queries
             assert sorted(hit.id for hit in hits) == sorted(queries)
 
     def test_vectors_that_are_saved_with_it_are_not_waited_for(self, store: GraphStore, graph: Subgraph) -> None:
