@@ -18,7 +18,7 @@ from drag_graph.graph.word_lists import word_list
 from drag_graph.model import Line
 from drag_graph.ports.model_roles import Embedder
 
-SUPPORTED = 0.6
+SUPPORTED = 0.63
 """Minimum score of a supported sentence, fitted by `bench/support.py`."""
 PASSAGE = 3
 """Number of sentences in a passage."""
