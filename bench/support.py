@@ -9,8 +9,6 @@ sentence), so `test` is what counts. The first table gives precision and recall 
 
 The second table changes a number, a name or a date of a supported sentence, at the places that were marked by hand: to one that
 no line has, and ("of another line") to one that another line has. `found` are those marked as unsupported.
-
-The last table reads `abstentions.jsonl`, replies with a label by hand: which of them say that the lines do not answer.
 """
 
 import argparse
@@ -30,7 +28,6 @@ from drag_graph.model import Line
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.locality import unchecked
 from drag_graph.models.model_choice import make_student
-from drag_graph.models.students.open_answers import is_abstention
 from drag_graph.ports.model_roles import StudentReply
 from drag_graph.settings import load_settings
 
@@ -189,14 +186,6 @@ def print_swaps(labelled: Sequence[Item], found: Found) -> None:
             print(f"| {kind or 'all'} | {value} | {len(cases)} | {percent(sum(cases), len(cases))} |", flush=True)
 
 
-def print_abstentions() -> None:
-    print("\n| replies | that abstain | found | of those found, wrong |\n|---|---|---|---|")
-    labelled = [(row["abstains"], is_abstention(row["reply"])) for row in rows("abstentions.jsonl")]
-    real, marked = sum(real for real, _ in labelled), sum(mark for _, mark in labelled)
-    both = sum(one and mark for one, mark in labelled)
-    print(f"| {len(labelled)} | {real} | {percent(both, real)} | {percent(marked - both, marked)} |")
-
-
 def is_marked(checker: AnswerChecker, item: Item, text: str) -> bool:
     _, facts = checker.checked(StudentReply(text, None, 1.0), item.lines)
     return any(one["supported"] is False for one in facts["sentences"])
@@ -220,7 +209,6 @@ def main() -> None:
     print_accuracy(labelled, checks)
     first = next(iter(checks.values()))
     print_swaps(labelled, first)
-    print_abstentions()
     for item in labelled if args.errors else ():
         if item.half == "tuning" and first(item, item.sentence) == item.is_supported:
             print(f"{'supported' if item.is_supported else 'unsupported'}: {item.sentence}")
