@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from drag_graph.models.embedders.local_embedder import LocalEmbedder
-from drag_graph.settings import prepare_libraries
+from drag_graph.process_environment import prepare_libraries
 
 SUBJECTS = ("green plants", "most rivers", "old stars", "the small birds of an island", "metals", "cells of the liver", "winds")
 VERBS = ("take up", "lose", "change the form of", "depend on", "are slowly shaped by", "give off", "store")

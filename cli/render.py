@@ -56,7 +56,7 @@ def shorten(text: str, length: int) -> str:
 
 def console() -> Console:
     """Return the console for results on stdout. In a pipe or file it wraps no line, unless COLUMNS is set."""
-    from drag_graph.settings import process_environment
+    from drag_graph.process_environment import process_environment
 
     out = Console(highlight=False)
     if out.is_terminal or "COLUMNS" in process_environment():

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from drag_graph.ask.support import without_citations
 from drag_graph.identity import canonical_text, content_id, sha256_of
 from drag_graph.model import LABELS, Answer, Line, Mode, Query, Subgraph
 from drag_graph.ports.model_roles import Prompt, StudentReply
+from drag_graph.ports.question_gate import Disguise
 
 NOTHING_RELEVANT = "Nothing relevant is stored."
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
@@ -103,3 +105,15 @@ def plain_answer(text: str) -> str:
     """Return an answer without case, punctuation and articles, as in SQuAD's evaluation. A text of nothing else stays."""
     words = canonical_text(text)
     return " ".join(_ARTICLE.sub(" ", _PUNCTUATION.sub("", words)).split()) or words
+
+
+def disguised(
+    known: Disguise | None, query: Query, lines: Sequence[Line], prompt: Prompt, reply: StudentReply
+) -> tuple[Prompt, StudentReply]:
+    """Return prompt and reply as they may be stored after a local student was asked the original question."""
+    if known is None:
+        return prompt, reply
+    plain = {(line.kind, line.ref): line.text for line in lines}
+    shown = tuple(line.model_copy(update={"text": plain[line.kind, line.ref]}) for line in prompt.lines)
+    text = query.options[LABELS.index(reply.label)] if reply.label else known.hidden(reply.text)
+    return replace(prompt, question=query.text, options=query.options, lines=shown), replace(reply, text=text)

@@ -1,7 +1,4 @@
-"""Ask questions: find lines, fit them into a prompt, let the student answer, store the answer with its audit.
-
-Pure orchestration; all I/O goes through ports.
-"""
+"""Ask questions: find lines, let the student answer from them, store the answer with its audit. All I/O goes through ports."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -11,7 +8,7 @@ from typing import Any
 
 from drag_graph import log
 from drag_graph.ask.answer_checks import AnswerChecker
-from drag_graph.ask.answers import is_correct, make_answer, no_answer
+from drag_graph.ask.answers import disguised, is_correct, make_answer, no_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.audit_snapshot import NO_FILTER, snapshot
 from drag_graph.ask.context_lines import Candidate, Selection, block, select_lines, selections
@@ -24,7 +21,7 @@ from drag_graph.graph.paging import pages
 from drag_graph.identity import sha256_of
 from drag_graph.inputs import InputLine
 from drag_graph.manage.short_ids import stored_subgraph
-from drag_graph.model import LABELS, Line, Query, Subgraph
+from drag_graph.model import Line, Query, Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder, OnToken, Prompt, Reranker, Student, StudentReply
@@ -270,7 +267,7 @@ class Asker:
         )
         if found.how == "nothing" and not student_reply.text:
             return result
-        prompt, reply = _disguised(known, query, chosen.lines, assembly.prompt, student_reply)
+        prompt, reply = disguised(known, query, chosen.lines, assembly.prompt, student_reply)
         facts = dict[str, Any]()
         if not query.options:
             reply, facts = self._checker.checked(reply, prompt.lines)
@@ -382,18 +379,6 @@ class Asker:
 
 def _own_id(question: _Question) -> str:
     return (question.given or question.asked).input_id
-
-
-def _disguised(
-    known: Disguise | None, query: Query, lines: Sequence[Line], prompt: Prompt, reply: StudentReply
-) -> tuple[Prompt, StudentReply]:
-    """Return prompt and reply as they may be stored after a local student was asked the original question."""
-    if known is None:
-        return prompt, reply
-    plain = {(line.kind, line.ref): line.text for line in lines}
-    shown = tuple(line.model_copy(update={"text": plain[line.kind, line.ref]}) for line in prompt.lines)
-    text = query.options[LABELS.index(reply.label)] if reply.label else known.hidden(reply.text)
-    return replace(prompt, question=query.text, options=query.options, lines=shown), replace(reply, text=text)
 
 
 def _sources_of(found: FoundLines, lines: Sequence[Line]) -> Sequence[Subgraph]:

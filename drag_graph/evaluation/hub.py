@@ -11,7 +11,7 @@ from typing import Any
 
 from drag_graph.errors import InputError, MissingExtra
 from drag_graph.model import Domain
-from drag_graph.settings import prepare_libraries
+from drag_graph.process_environment import prepare_libraries
 
 Row = Mapping[str, Any]
 VERDICTS = ("Supported", "Refuted", "Not Enough Evidence", "Conflicting Evidence/Cherrypicking")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from drag_graph import log
-from drag_graph.settings import prepare_libraries
+from drag_graph.process_environment import prepare_libraries
 
 _NOISY_LOGGERS = {"LiteLLM": logging.CRITICAL, "openai": logging.WARNING, "httpx": logging.WARNING, "httpcore": logging.WARNING}
 

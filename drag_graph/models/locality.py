@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.settings import process_environment
+from drag_graph.process_environment import process_environment
 
 Check = Callable[[Mapping[str, Any]], None]
 """Raises Withheld if the arguments of a call must not leave this machine."""

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from drag_graph.settings import adopt_variables
+from drag_graph.process_environment import adopt_variables
 
 GGUF = "gguf:"
 """Prefix of the name of a model in a GGUF file (`gguf_runtime.py`)."""

@@ -10,7 +10,7 @@ from drag_graph.models.litellm_library import missing_keys, provider_of, support
 from drag_graph.models.locality import Check, is_local, local_address
 from drag_graph.models.model_names import litellm_name
 from drag_graph.ports.setting_types import ModelSpec
-from drag_graph.settings import process_environment
+from drag_graph.process_environment import process_environment
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from drag_graph.models.locality import local_address
 from drag_graph.models.model_catalogue import is_provider
 from drag_graph.models.model_server import Server
 from drag_graph.ports.model_roles import OnToken
-from drag_graph.settings import process_environment
+from drag_graph.process_environment import process_environment
 
 PATHS = {"completion": "chat/completions", "embedding": "embeddings", "rerank": "rerank"}
 """Paths below a server's base URL, by kind of request."""

@@ -2,7 +2,7 @@
 
 from pydantic import SecretStr
 
-from drag_graph.settings import process_environment
+from drag_graph.process_environment import process_environment
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "bedrock": ("AWS_",),

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.models.causal_model import Form
 from drag_graph.ports.model_roles import OnToken, Prompt
-from drag_graph.settings import prepare_libraries
+from drag_graph.process_environment import prepare_libraries
 
 Quantisation = Literal["auto", "none", "8bit", "4bit"]
 Rung = Literal["none", "8bit", "4bit", "cpu"]

@@ -102,7 +102,11 @@ class StudentContract:
     def test_it_hands_over_an_open_answer_while_it_writes(self, student: Student) -> None:
         prompt, parts = make_prompt(student, options=()), list[str]()
         reply = student.answer(prompt, parts.append)
-        assert reply == student.answer(prompt)
+        again = student.answer(prompt)
+        # Bytes that are no character, as random weights write, may be lost in a stream.
+        assert reply.text.replace("\ufffd", "") == again.text.replace("\ufffd", "")
+        assert (reply.label, reply.abstained, reply.truncated) == (again.label, again.abstained, again.truncated)
+        assert abs(reply.confidence - again.confidence) < 0.01  # noqa: PLR2004
         assert reply.text in "".join(parts)
 
     def test_it_takes_text_of_any_kind(self, student: Student) -> None:

@@ -388,10 +388,10 @@ def test_an_evaluation_of_a_student_of_this_machine_keeps_no_hash_of_the_origina
     (work.parent / "task.jsonl").write_text("".join(json.dumps({"answer": 1, **line}) + "\n" for line in LINES))
     models = ["--teacher", "gpt-4o-mini", "--teacher-base-url", away, "--student", "scripted", "--student-base-url", server.url]
     drag_graph("eval", "../task.jsonl", *models, "--modes", "graph", "--json")
-    assert QUESTION in server.of("student")[0].prompt
+    assert any(QUESTION in request.prompt for request in server.of("student"))
     (records,) = work.rglob("items.jsonl")
-    first, second = (json.loads(line) for line in records.read_text().splitlines())
-    assert (first["prompt_hash"], bool(second["prompt_hash"])) == ("", True)
+    hashes = {bool(row["options"]): row["prompt_hash"] for row in map(json.loads, records.read_text().splitlines())}
+    assert (hashes[True], bool(hashes[False])) == ("", True)
     assert_nothing_left(server, work)
 
 

@@ -279,7 +279,7 @@ def test_a_step_of_a_search_costs_the_same_in_a_larger_store(driver, namespaces,
     for namespace in namespaces:
         (one, other) = (graph_of(number, namespace) for number in (7, 8))
         values = {
-            "search_units": {"ids": [one.source_id, other.source_id], "vectors": [[1.0, 0.0, 0.0]], "facts": True},
+            "search_units": {"ids": [one.source_id, other.source_id], "vectors": [[1.0, 0.0, 0.0]]},
             "search_around": {"nodes": [one.triples[0].subject_id, "missing"], "limit": 3, "entities": 64, "triples": 1000},
             "search_subgraphs": {
                 "evidence_ids": [other.evidence[0].id],
@@ -306,7 +306,6 @@ def test_the_search_of_the_indexes_seeks(driver, namespaces):
         "namespace": namespaces[1],
         "source_id": graph_of(7, namespaces[1]).source_id,
         "sources": [],
-        "concepts": ["missing"],
     }
     text = lucene_query("unit_text", namespaces[1], ["process"])
     asked = {"vectors": [[1.0, 0.0, 0.0]], "candidates": 10, "texts": [["unit_text", text]], "hits": 10}

@@ -40,7 +40,7 @@ QUESTIONS = [f"How do {one} change {other}?" for one, other in itertools.permuta
 @pytest.fixture(scope="module")
 def ray_cluster():
     """A cluster of two nodes with a processor each; the second may be removed and is then made anew."""
-    from drag_graph.settings import prepare_ray
+    from drag_graph.process_environment import prepare_ray
 
     prepare_ray("a running one")
     with warnings.catch_warnings():

@@ -29,11 +29,11 @@ VOCABULARY = [
      ". ", "\x00\u00ff", "1,", "a-", "a.", "and of ", "May 5, 19 ", "it is not that ", "\n- ", "\n \n", "which is a cat ",
      "because it rains ", "to make "],
 )  # fmt: skip
-def test_a_megabyte_is_read_in_two_seconds(unit):
+def test_a_megabyte_is_read_in_a_few_seconds(unit):
     text = unit * (MEGABYTE // len(unit))
     start = time.process_time()
     extract(text)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 20  # hours, if a pattern were tried again at each place
 
 
 def test_time_grows_with_the_text_and_stops_at_the_limit():

@@ -34,7 +34,7 @@ ENGINES_OWN = {
         "mark_graphs",
         "read_summaries",
         "save_edges",
-        *("search_concepts", "search_queries"),
+        "search_queries",
         *(f"search_parts_{part}" for part in ("calls", "chunks", "edges", "evidence", "triples")),
         "show_tables",
         "summary_vectors",

@@ -97,10 +97,12 @@ def test_a_kill_while_the_index_is_written_leaves_the_old_one(closed, index, mon
         store.save([document("second", "A pump is green.")], AGGREGATION)
         child = os.fork()
         if not child:
-            monkeypatch.setattr(text_index, "_replace_nodes", lambda *_args: os._exit(9))
-            monkeypatch.setattr(text_index, "_add_terms", lambda *_args: os._exit(9))
-            store.search.prepare()
-            os._exit(0)
+            try:
+                monkeypatch.setattr(text_index, "_renew_nodes", lambda *_args: os._exit(9))
+                monkeypatch.setattr(text_index, "_add_terms", lambda *_args: os._exit(9))
+                store.search.prepare()
+            finally:  # a forked child must not close the store: the engine's threads are not in it
+                os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
         assert sorted(found(store)) == ["A pump is green.", "A pump is red."]
 

@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 from drag_graph.errors import ConfigurationError, DragGraphError, MissingExtra, ModelUnavailable
-from drag_graph.settings import prepare_ray
+from drag_graph.process_environment import prepare_ray
 
 CONNECT_SECONDS = 60.0
 """Timeout for connecting to a running cluster, in seconds."""

@@ -23,7 +23,8 @@ from drag_graph.models.locality import Check, unchecked
 from drag_graph.models.model_choice import make_embedder
 from drag_graph.models.model_server import Server
 from drag_graph.models.teachers.served_teacher import ServedTeacher
-from drag_graph.settings import Settings, adopt_variables
+from drag_graph.process_environment import adopt_variables
+from drag_graph.settings import Settings
 from drag_graph.version import __version__
 
 

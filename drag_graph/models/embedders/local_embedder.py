@@ -11,7 +11,7 @@ from drag_graph.errors import MissingExtra, UnknownModel
 from drag_graph.log import slow
 from drag_graph.models.embedders.embedding_cache import CachingEmbedder
 from drag_graph.ports.vectors import Vectors
-from drag_graph.settings import prepare_libraries
+from drag_graph.process_environment import prepare_libraries
 
 if TYPE_CHECKING:
     from drag_graph.models.embedders.minilm_encoder import Encoder

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from drag_graph.ports.vectors import Vectors
-from drag_graph.settings import prepare_libraries
+from drag_graph.process_environment import prepare_libraries
 
 GPU_BATCH = 32
 QUERY_PROMPTS, DOCUMENT_PROMPTS = ("query",), ("document", "passage", "corpus")

@@ -11,7 +11,7 @@ from typing import Any
 
 from drag_graph.errors import MissingExtra, UnknownModel
 from drag_graph.log import slow
-from drag_graph.settings import prepare_libraries
+from drag_graph.process_environment import prepare_libraries
 
 LONGEST = 512
 """Tokens that a question and a text may have together. A longer text is cut."""

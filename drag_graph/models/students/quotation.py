@@ -53,7 +53,7 @@ _EMPTY = NO_NAMES | word_list("articles") | frozenset(_QUESTION_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class LineSentence:
     """A sentence of a line with its words, and those of its heading and of the sentences next to it (`passage`)."""
 
     text: str
@@ -115,13 +115,13 @@ def best_quotation(question: str, lines: Sequence[Line], similarities: Similarit
     )
 
 
-def sentences(question: str, lines: Sequence[Line]) -> list[Sentence]:
+def sentences(question: str, lines: Sequence[Line]) -> list[LineSentence]:
     """Return the sentences of all lines. A row of a table is one sentence; so is each line that is no span.
 
     Not to be quoted: headings and questions that add no word to the question asked, and sentences about another identifier.
     """
     asked, specifics, headings = words_of(question), Specifics(question), dict[str, str]()
-    result = list[Sentence]()
+    result = list[LineSentence]()
     for line in lines:
         heading = headings[line.source_id] = line.opening or headings.get(line.source_id, "")
         texts = texts_of(line)
@@ -134,7 +134,7 @@ def sentences(question: str, lines: Sequence[Line]) -> list[Sentence]:
             before = texts[place - 1] if place else ""
             is_other = any(specifics.is_about_other(f"{heading} {near} {text}") for near in ("", before))
             loss = ASKS * is_asking + RESTATES * (line.kind == "edge")
-            result.append(Sentence(text, words[place], passage, loss, is_quotable=not (is_empty or is_other)))
+            result.append(LineSentence(text, words[place], passage, loss, is_quotable=not (is_empty or is_other)))
     return result
 
 
@@ -163,7 +163,7 @@ def _focus(question: str) -> str:
     return _FOCUS_ENDS.sub("", match[1]) if match else ""
 
 
-def _says_else(one: Sentence, other: Sentence, asked: frozenset[str]) -> bool:
+def _says_else(one: LineSentence, other: LineSentence, asked: frozenset[str]) -> bool:
     """Whether half of what a sentence adds to the question, or more, is not in another one."""
     added = one.words - asked
     return 0 < len(added) <= 2 * len(added - other.words)

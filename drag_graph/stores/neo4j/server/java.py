@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.settings import process_environment
+from drag_graph.process_environment import process_environment
 from drag_graph.stores.neo4j.server.releases import Neo4jRelease
 
 # Debian and Fedora, macOS, SDKMAN: where packages put their kits. Relative patterns start at the user's home.

@@ -10,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable
-from drag_graph.settings import process_environment
+from drag_graph.process_environment import process_environment
 from drag_graph.stores.neo4j.server.java import find_maven
 from drag_graph.stores.neo4j.server.releases import Neo4jRelease
 
