@@ -1,13 +1,14 @@
 """When `nearest` should abstain, and whether it quotes the right sentence.
 
     python bench/quoting.py --data FOLDER --folder KEPT [--embedder minilm|lexical]
+    python bench/quoting.py --mixed [--student gguf:FILE.gguf --token-budget 400]
 
 FOLDER holds LiHua-World (`lihua_world.docs.jsonl`, `lihua_world_qa.jsonl`): 271 questions that its documents answer and 36 that
 they do not. The questions are halved by a hash of their id. One half fits the weights in `nearest_student.ANSWERS`, so that at
 most `LIMIT` of its answerable questions are abstained; the other half reports what `DragGraph.ask` replies with the weights in
 use, with 95 % intervals (Wilson). A question for which no line is found counts as abstained. KEPT has the store that was made.
 
-Then the thirty questions on the mixed files: a quotation is right if it has every gold text.
+Then, or with `--mixed` alone, the thirty questions on the mixed files: an answer of `--student` is right if it has every gold text.
 """
 
 import argparse
@@ -126,9 +127,9 @@ def report(asked: Sequence[Asked], embedder: str) -> None:
     print(f"One question takes {1000 * statistics.median(one.seconds for one in asked):.0f} ms at the median.")
 
 
-def mixed(embedder: str) -> None:
+def mixed(embedder: str, student: str, token_budget: int | None) -> None:
     questions = rows(MIXED / "questions.jsonl")
-    settings = {"embedder": embedder, "privacy": "off", "student": "nearest"}
+    settings = {"embedder": embedder, "privacy": "off", "student": student, "token_budget": token_budget}
     with tempfile.TemporaryDirectory() as folder, DragGraph(f"{folder}/mixed.lbug", **settings) as graph:
         graph.ingest(MIXED / "files")
         answers = [graph.ask(row["question"], keep=False) for row in questions]
@@ -144,13 +145,17 @@ def mixed(embedder: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--folder", type=Path, required=True, help="Where the store is kept.")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--folder", type=Path, help="Where the store is kept.")
+    parser.add_argument("--mixed", action="store_true", help="Only the mixed files.")
+    parser.add_argument("--student", default="nearest", help="For the mixed files.")
+    parser.add_argument("--token-budget", type=int, help="For the mixed files.")
     parser.add_argument("--embedder", choices=tuple(LIMIT), default="minilm")
     args = parser.parse_args()
-    with made(args.folder, "lihua", documents(args.data, "lihua"), args.embedder, link=False) as graph:
-        report(ask_all(graph, args.data, args.embedder), args.embedder)
-    mixed(args.embedder)
+    if not args.mixed:
+        with made(args.folder, "lihua", documents(args.data, "lihua"), args.embedder, link=False) as graph:
+            report(ask_all(graph, args.data, args.embedder), args.embedder)
+    mixed(args.embedder, args.student, args.token_budget)
 
 
 if __name__ == "__main__":
