@@ -8,8 +8,7 @@ they do not. The questions are halved by a hash of their id. One half fits the w
 most `LIMIT` of its answerable questions are abstained; the other half reports what `DragGraph.ask` replies with the weights in
 use, with 95 % intervals (Wilson). A question for which no line is found counts as abstained. KEPT has the store that was made.
 
-Then, or with `--mixed` alone, the thirty questions on the mixed files are asked. An answer of `--student` is right if it has every
-gold text.
+Then, or with `--mixed` alone, the thirty questions on the mixed files are asked. An answer is right if it has every gold text.
 """
 
 import argparse
