@@ -1,0 +1,5 @@
+"""Keys of the service."""
+
+
+class KeyRing:
+    """The keys that the service knows."""
