@@ -3,6 +3,7 @@
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
 
 from drag_graph.app.application import DragGraph
 from drag_graph.service import asking_routes, monitoring_routes
@@ -17,6 +18,12 @@ from drag_graph.service.service_state import ServiceState
 from drag_graph.version import __version__
 
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+METHODS = ("GET", "POST", "DELETE")
+CORS_HEADERS = ("authorization", "content-type", "x-namespace")
+EXPOSED = ("x-request-id", "x-total-count")
+"""Headers of requests and replies that pages of other origins can use."""
+UPLOADS = ("/api/v1/jobs/ingest",)
+"""Paths with bodies of up to `Limits.upload_bytes`."""
 ROUTERS = (monitoring_routes.router, asking_routes.router)
 
 
@@ -31,6 +38,14 @@ def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, lo
     add_error_handlers(app)
     for router in ROUTERS:
         app.include_router(router)
-    app.add_middleware(RequestLimits, limits=limits)
+    if limits.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=limits.origins,
+            allow_methods=METHODS,
+            allow_headers=CORS_HEADERS,
+            expose_headers=EXPOSED,
+        )
+    app.add_middleware(RequestLimits, limits=limits, uploads=UPLOADS)
     app.add_middleware(RequestLog, metrics=state.metrics)  # the outermost
     return app
