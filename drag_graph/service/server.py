@@ -17,6 +17,7 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.service.discovery import RunningService, announced
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
+from drag_graph.service.request_protocol import request_protocol
 from drag_graph.service.service_app import service_app
 from drag_graph.sites.cloud.cloud_server import KEEP_ALIVE, PEM, address_of, bound_socket
 from drag_graph.sites.wire import is_loopback
@@ -66,7 +67,7 @@ def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRi
     with graph.store.held(), bound_socket(place.host, place.port) as public, bound_socket(LOOPBACK, 0) as local:
         app = service_app(graph, limits, keyring, local_token=token)
         is_plain = place.certificate is None and place.host in {LOOPBACK, "localhost"}
-        servers = [_server(app, place)] if is_plain else [_server(app, place), _server(app, None)]
+        servers = [_server(app, limits, place)] if is_plain else [_server(app, limits, place), _server(app, limits, None)]
         address = address_of(public, encrypted=place.certificate is not None)
         file = graph.settings.discovery_path
         with (
@@ -91,13 +92,14 @@ class _Server(uvicorn.Server):
         self.is_up.set()
 
 
-def _server(app: Any, place: ServicePlace | None) -> _Server:
+def _server(app: Any, limits: Limits, place: ServicePlace | None) -> _Server:
     """Return a server for a place; None is a loopback socket next to it."""
     tls: dict[str, Any] = {}
     if place is not None and place.certificate is not None:
         tls = {"ssl_certfile": str(place.certificate), "ssl_keyfile": str(place.key)}
     quiet: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False}
     plain: dict[str, Any] = {"lifespan": "off" if place is None else "on", "server_header": False, "proxy_headers": False}
+    plain |= {"http": request_protocol(limits.receive_seconds), "ws": "none"}
     config = uvicorn.Config(app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, **quiet, **plain, **tls)
     try:
         config.load()

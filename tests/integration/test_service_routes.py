@@ -7,9 +7,11 @@ from fastapi.testclient import TestClient
 from service_clients import BASE, QUESTION, TEXTS, events_of, filled_graph
 
 from drag_graph import errors
+from drag_graph.privacy import gate_opening
 from drag_graph.service.errors import STATUSES, body_of, status_of
 from drag_graph.service.limits import Limits
 from drag_graph.service.service_app import service_app
+from drag_graph.testing.rewriting import ToldRewriter
 
 
 @pytest.fixture(scope="module")
@@ -94,16 +96,18 @@ def test_answers_and_their_audits(client, graph, answer):
     audit = graph.audit(id_)
     assert client.get(f"/api/v1/answers/{id_}/audit").json() == audit.to_dict()
     assert client.get(f"/api/v1/answers/{id_}/audit?format=prov").json() == audit.to_prov()
-    assert client.get(f"/api/v1/answers/{id_}/audit?format=html").text.startswith("<!doctype html>")
+    assert client.get(f"/api/v1/answers/{id_}/audit?format=html").text.startswith("<!DOCTYPE html>")
 
 
 def test_communities(client, graph):
     assert client.get("/api/v1/communities").json() == graph.stored_communities().to_dict()
 
 
-def test_privacy_check(client, graph):
+def test_privacy_check(client, graph, monkeypatch):
+    monkeypatch.setattr(gate_opening, "local_rewriter", lambda _level: ToldRewriter({"harbour": ("PLACE", "a place")}))
     checked = client.post("/api/v1/privacy/check", json={"questions": [QUESTION]})
     assert checked.json() == graph.privacy.check([QUESTION]).to_dict()
+    assert checked.json()["queries"][0]["outgoing"] == "What drives the turbine of the a place crane?"
 
 
 def test_erasing_a_source(tmp_path):
@@ -156,7 +160,8 @@ def test_a_service_of_its_own_has_metrics_of_its_own(client):
     ],
 )
 def test_errors_have_one_shape(client, method, path, body, status, kind):
-    reply = client.request(method, path, content=None if body is None else json.dumps(body))
+    content = None if body is None else json.dumps(body)
+    reply = client.request(method, path, content=content, headers={"Content-Type": "application/json"})
     assert reply.status_code == status
     assert reply.json().keys() == {"error"}
     assert reply.json()["error"].keys() == {"type", "message", "hint"}
