@@ -39,6 +39,7 @@ PANELS = {
         "edge": "Run this machine as a site: it answers from its own documents, and asks the cloud if it is not sure.",
         "cloud": "Run the cloud that connects several sites.",
         "tape": "Export and import recorded replies; list unusable ones.",
+        "query": "Execute a Cypher statement that only reads, on the whole store.",
         "db": "The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",
     },
 }

@@ -9,6 +9,7 @@ from fastapi import Request
 from drag_graph.app.application import DragGraph
 from drag_graph.service.service_state import state_of
 
+ALL_NAMESPACES = "*"
 KeyRole = Literal["reader", "editor", "admin"]
 
 
