@@ -118,7 +118,7 @@ async def search(body: SearchRequest, caller: Reader, request: Request) -> JSONR
 @router.get("/sources")
 async def sources(caller: Reader, limit: Limit = 50, offset: Offset = 0) -> JSONResponse:
     """List the stored queries and documents, newest first. `X-Total-Count` is the number of all."""
-    listed = await run_in_threadpool(partial(caller.graph.show, limit=limit, offset=offset))
+    listed = await run_in_threadpool(lambda: caller.graph.show(limit=limit, offset=offset))
     return JSONResponse(listed.to_dict(), headers={"X-Total-Count": str(listed.total)})
 
 
