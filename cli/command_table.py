@@ -30,6 +30,7 @@ PANELS = {
     "More": {
         "refresh": "Distill stored questions again if they have expired or led to wrong answers.",
         "aggregate": "Rebuild the simple graph from the stored triples under other settings.",
+        "serve": "Answer over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.",
         "communities": "Group what is connected and summarise each group.",
         "graph": "The whole graph: sizes, weak edges, contradictions, shared concepts, components.",
         "export": "Export the whole graph as JSON lines.",

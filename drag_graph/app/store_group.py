@@ -1,6 +1,7 @@
 """`graph.store`: the store itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -147,6 +148,15 @@ class StoreGroup(ResourceUser):
             if not server.running:
                 raise
             return Status(server, error=error)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the store open for writing during a `with` block, and create an embedded store that does not exist.
+
+        Meanwhile no other process can write to an embedded store. Raises StoreLocked if one already does.
+        """
+        with self._resources.store(read_only=False, create=True):
+            yield
 
     def migrate(self, *, dry_run: bool = False) -> MigrationReport:
         """Apply pending migrations. There is no way back: an older drag-graph refuses the store afterwards."""

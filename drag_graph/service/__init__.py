@@ -1,1 +1,1 @@
-"""The HTTP service: one warm process over `DragGraph` (docs/service-keys-and-jobs.md)."""
+"""The service over HTTP (docs/service.md)."""

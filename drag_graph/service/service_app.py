@@ -1,0 +1,36 @@
+"""The FastAPI application: its routes, and what every request passes."""
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from drag_graph.app.application import DragGraph
+from drag_graph.service import asking_routes, monitoring_routes
+from drag_graph.service.ask_queue import AskQueue
+from drag_graph.service.errors import add_error_handlers
+from drag_graph.service.keys import KeyRing
+from drag_graph.service.limits import Limits
+from drag_graph.service.metrics import Metrics
+from drag_graph.service.request_limits import RequestLimits
+from drag_graph.service.request_log import RequestLog
+from drag_graph.service.service_state import ServiceState
+from drag_graph.version import __version__
+
+NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+ROUTERS = (monitoring_routes.router, asking_routes.router)
+
+
+def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, local_token: str = "") -> FastAPI:
+    """Return the service over `graph`. Without a `keyring`, every caller is an administrator.
+
+    `local_token` counts as an administrator's key. The caller closes `app.state.service.asks`.
+    """
+    app = FastAPI(title="drag-graph", version=__version__, telemetry=NO_TELEMETRY)
+    state = ServiceState(graph, limits, Metrics(), AskQueue(limits), keyring, local_token)
+    app.state.service = state
+    add_error_handlers(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_middleware(RequestLimits, limits=limits)
+    app.add_middleware(RequestLog, metrics=state.metrics)  # the outermost
+    return app
