@@ -58,19 +58,19 @@ class ServiceGroup(ResourceUser):
 
     def keys(self) -> KeyList:
         """Return all keys with what their jobs spent."""
-        if not self._resources.settings.service_path.exists():
+        if not self._resources.settings.service_records_path.exists():
             return KeyList(())
         with self._ring() as ring:
             return KeyList(tuple(ring.keys()))
 
     def revoke(self, name: str) -> ServiceKey:
         """Revoke a key for good, also in a running service. Raises NotStored if there is none."""
-        if not self._resources.settings.service_path.exists():
+        if not self._resources.settings.service_records_path.exists():
             raise NotStored(f"There is no key {name!r}.", hint="Add one: drag-graph keys add")
         with self._ring() as ring:
             return ring.revoke(name)
 
     @contextmanager
     def _ring(self) -> Iterator[KeyRing]:
-        with self._resources.in_use(), closing(KeyRing(self._resources.settings.service_path)) as ring:
+        with self._resources.in_use(), closing(KeyRing(self._resources.settings.service_records_path)) as ring:
             yield ring

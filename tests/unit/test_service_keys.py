@@ -15,7 +15,7 @@ from drag_graph.service.keys import KeyRing
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "graph.lbug.service"
+    return tmp_path / "graph.lbug.service-records"
 
 
 @pytest.fixture
@@ -109,6 +109,6 @@ def test_the_application_manages_the_keys_of_its_store(tmp_path, monkeypatch):
         assert (added.key.namespaces, added.to_dict()["key"]) == (("papers",), added.secret)
         assert added.secret not in json.dumps(graph.service.keys().to_dict())
         assert graph.in_namespace("other").service.revoke("a").to_dict()["state"] == "revoked"
-    neo4j = [DragGraph("bolt://h:7687", namespace=name).settings.service_path for name in ("a", "b")]
+    neo4j = [DragGraph("bolt://h:7687", namespace=name).settings.service_records_path for name in ("a", "b")]
     assert neo4j[0] == neo4j[1]
     assert neo4j[0] in DragGraph("bolt://h:7687").settings.own_files
