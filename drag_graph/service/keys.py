@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drag_graph.errors import ConfigurationError, NotStored
-from drag_graph.ledger.spending import dollars, nanos, nanos_of_limit
+from drag_graph.ledger.spending import dollars, nanos_of_limit
 from drag_graph.ledger.sqlite_file import SqliteFile
 from drag_graph.service.service_file import SERVICE
 
@@ -121,11 +121,6 @@ class KeyRing:
     def is_empty(self) -> bool:
         """Whether no key was ever added."""
         return not self._read()
-
-    def spend(self, name: str, usd: float) -> None:
-        """Add spending to a key, in US dollars."""
-        with self._file.writing() as rows:
-            rows.execute("UPDATE keys SET spent = spent + ? WHERE name = ?", (nanos(usd), name))
 
     def _read(self) -> list[tuple[ServiceKey, str]]:
         with self._file.reading() as rows:

@@ -13,8 +13,8 @@ CREATE TABLE jobs (
     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, namespace TEXT NOT NULL,
     caller TEXT NOT NULL, request TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'queued', created_at TEXT NOT NULL,
     started_at TEXT NOT NULL DEFAULT '', finished_at TEXT NOT NULL DEFAULT '', progress TEXT NOT NULL DEFAULT '{}',
-    report TEXT NOT NULL DEFAULT 'null', error TEXT NOT NULL DEFAULT 'null', ledger_before INTEGER,
-    spent INTEGER NOT NULL DEFAULT 0
+    report TEXT NOT NULL DEFAULT 'null', error TEXT NOT NULL DEFAULT 'null', spent INTEGER NOT NULL DEFAULT 0,
+    is_cancelled INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX jobs_of_state ON jobs (state)
 """,

@@ -1,6 +1,6 @@
 """Every route of the service, with every role, in the key's namespace and in another one.
 
-The table below has a rule for each route. A route without a rule fails, so that nobody adds one without deciding who may call it.
+The table below has a rule for each route. A route without a rule fails: whoever adds one decides who may call it.
 """
 
 from contextlib import closing

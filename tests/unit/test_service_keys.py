@@ -10,6 +10,7 @@ import pytest
 from drag_graph.app import DragGraph
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.service import keys
+from drag_graph.service.job_table import JobTable
 from drag_graph.service.keys import KeyRing
 
 
@@ -69,11 +70,16 @@ def test_a_revocation_by_another_process_counts_at_once(ring, path):
         ring.revoke("b")
 
 
-def test_spending_is_exact_and_lowers_what_remains(ring):
+def test_what_a_job_spends_is_charged_once_and_exactly(ring, path):
     ring.add("a", "editor", ["n"], budget_usd=1)
-    for _ in range(10):
-        ring.spend("a", 0.1)
-    assert (ring.key("a").spent_usd, ring.key("a").remaining_usd) == (1.0, 0.0)
+    with closing(JobTable(path)) as table:
+        for id_ in ("one", "two"):
+            table.add(id_, "distill", "n", "a", {}, most=2)
+        for part in range(1, 8):
+            table.advance("one", {}, 0.1 * part)
+            table.advance("two", {}, 0.01)
+        assert (table.job("one").spent_usd, table.job("two").spent_usd) == (0.7, 0.01)
+    assert (ring.key("a").spent_usd, ring.key("a").remaining_usd) == (0.71, pytest.approx(0.29))
 
 
 @pytest.mark.parametrize(
