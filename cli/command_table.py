@@ -38,6 +38,7 @@ PANELS = {
         "privacy": "Check what the privacy gate would send.",
         "edge": "Run this machine as a site: it answers from its own documents, and asks the cloud if it is not sure.",
         "cloud": "Run the cloud that connects several sites.",
+        "keys": "Manage who may call the service: add a key, list keys, revoke one.",
         "tape": "Export and import recorded replies; list unusable ones.",
         "query": "Execute a Cypher statement that only reads, on the whole store.",
         "db": "The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",

@@ -50,12 +50,14 @@ def serve(
       drag-graph serve --host 0.0.0.0 --tls-cert service.pem --tls-key service.key
     """
     import threading
+    from contextlib import closing
 
     from drag_graph import log
     from drag_graph.compose.site_setup import require_service_packages
     from drag_graph.concurrency.interruption import on_end
 
     require_service_packages()
+    from drag_graph.service.keys import KeyRing
     from drag_graph.service.limits import Limits
     from drag_graph.service.server import ServicePlace, served
 
@@ -63,10 +65,16 @@ def serve(
     ended = threading.Event()
     place = ServicePlace(host, port, tls_cert, tls_key, behind_proxy)
     limits = Limits(hosts=tuple(allow_host or ()), origins=tuple(cors_origin or ()))
-    with on_end(ended.set), served(graph, place, limits, None) as running:
+    with (
+        closing(KeyRing(graph.settings.service_records_path)) as ring,
+        on_end(ended.set),
+        served(graph, place, limits, ring) as running,
+    ):
+        needs_key = not ring.is_empty()
         if json:
-            render.document({"address": running.address, "store": graph.settings.store, "needs_key": False})
+            render.document({"address": running.address, "store": graph.settings.store, "needs_key": needs_key})
         else:
             render.write(f"Serving {graph.settings.store} at {running.address}. Stop with Ctrl-C.\n")
-            render.write("No key is required, so every program on this machine can use it.\n")
+            if not needs_key:
+                render.write("No key is required, so every program on this machine can use it.\n")
         ended.wait()

@@ -13,7 +13,7 @@ from drag_graph.app.answer_results import GivenAnswer
 from drag_graph.model import Mode
 from drag_graph.ports.model_roles import OnToken
 from drag_graph.ports.setting_types import Fraction, NonNegativeInt, PositiveInt, Privacy
-from drag_graph.service.access import ALL_NAMESPACES, Caller, requires
+from drag_graph.service.access import Caller, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.errors import REPLIES, RequestRefused
 from drag_graph.service.service_state import state_of
@@ -186,7 +186,8 @@ async def privacy_check(body: PrivacyRequest, caller: Reader) -> JSONResponse:
 
 @router.post("/query")
 async def query(body: CypherRequest, caller: Admin) -> JSONResponse:
-    """Execute a Cypher statement that only reads. It sees the whole store, so the key must open all namespaces."""
-    if ALL_NAMESPACES not in caller.namespaces:
-        raise RequestRefused(403, "NamespaceRefused", "A statement sees all namespaces, and this key does not open all.")
+    """Execute a Cypher statement that only reads. It sees all namespaces, so a key for some of them does not suffice."""
+    if caller.namespaces is not None:
+        hint = "Use `drag-graph query` on the machine of the service."
+        raise RequestRefused(403, "NamespaceRefused", "A statement sees all namespaces, and a key opens only some.", hint=hint)
     return JSONResponse((await run_in_threadpool(partial(caller.graph.store.query, **body.model_dump()))).to_dict())

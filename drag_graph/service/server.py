@@ -62,7 +62,7 @@ def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRi
 
     Raises ConfigurationError if the service cannot listen there, StoreLocked if another process writes to the store.
     """
-    place.check(has_keys=keyring is not None)
+    place.check(has_keys=keyring is not None and not keyring.is_empty())
     token = secrets.token_urlsafe(32)
     with graph.store.held(), bound_socket(place.host, place.port) as public, bound_socket(LOOPBACK, 0) as local:
         app = service_app(graph, limits, keyring, local_token=token)
@@ -78,6 +78,7 @@ def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRi
                 yield RunningService(address, token)
             finally:
                 app.state.service.asks.close()
+                app.state.access.close()
 
 
 class _Server(uvicorn.Server):

@@ -7,6 +7,7 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from drag_graph.app.application import DragGraph
 from drag_graph.service import asking_routes, monitoring_routes
+from drag_graph.service.access import ServiceAccess
 from drag_graph.service.ask_queue import AskQueue
 from drag_graph.service.errors import add_error_handlers
 from drag_graph.service.keys import KeyRing
@@ -30,11 +31,12 @@ ROUTERS = (monitoring_routes.router, asking_routes.router)
 def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, local_token: str = "") -> FastAPI:
     """Return the service over `graph`. Without a `keyring`, every caller is an administrator.
 
-    `local_token` counts as an administrator's key. The caller closes `app.state.service.asks`.
+    `local_token` counts as an administrator's key. The caller closes `app.state.service.asks` and `app.state.access`.
     """
     app = FastAPI(title="drag-graph", version=__version__, telemetry=NO_TELEMETRY)
     state = ServiceState(graph, limits, Metrics(), AskQueue(limits), keyring, local_token)
     app.state.service = state
+    app.state.access = ServiceAccess(graph, keyring, local_token)
     add_error_handlers(app)
     for router in ROUTERS:
         app.include_router(router)

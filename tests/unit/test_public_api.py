@@ -24,6 +24,9 @@ METHODS = {
     ("cloud", "edges", "add"): "cloud.add",
     ("cloud", "edges", "remove"): "cloud.remove",
     ("eval",): "evaluation.run",
+    ("keys", "add"): "service.add_key",
+    ("keys", "list"): "service.keys",
+    ("keys", "revoke"): "service.revoke",
 }
 """Commands whose method is not called like them."""
 
