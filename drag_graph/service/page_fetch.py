@@ -73,7 +73,9 @@ def fetch_page(address: str, *, find: Resolve = resolve, transport: httpx.BaseTr
                     reply.raise_for_status()
                     return _read(url, reply)
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                raise DocumentUnusable(f"The page cannot be fetched: {type(error).__name__}.", hint="Try again later.") from error
+                raise DocumentUnusable(
+                    f"The page cannot be fetched: {type(error).__name__}.", hint="Try again later."
+                ) from error
     raise DocumentUnusable(f"The page redirects more than {MOST_REDIRECTS} times.")
 
 
