@@ -40,6 +40,7 @@ PANELS = {
         "cloud": "Run the cloud that connects several sites.",
         "keys": "Manage who may call the service: add a key, list keys, revoke one.",
         "tape": "Export and import recorded replies; list unusable ones.",
+        "query": "Execute a Cypher statement that only reads, on the whole store.",
         "db": "The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",
     },
 }

@@ -135,9 +135,7 @@ class Distilling(ResourceUser):
             with resources.writing(create=False) as session:
                 meter = ProgressMeter(sum(1 for _ in _due(session.store, reasons, limit)), on_progress)
                 stale = stale_lines(session.store, _due(session.store, reasons, limit))
-                refresher = session.refresher(
-                    reasons, job, retry_quarantined=retry_quarantined, interruption=interruption
-                )
+                refresher = session.refresher(reasons, job, retry_quarantined=retry_quarantined, interruption=interruption)
                 return _kept(session, refresher.run(stale, meter.count))
 
         return RunHandle(run, resources, wait=wait)

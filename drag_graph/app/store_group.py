@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.app.resource_user import ResourceUser
-from drag_graph.errors import StoreError, StoreUnavailable
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.manage.verification import Repair, problems, repair
 from drag_graph.ports.graph_store import GraphStore, Migration, Problem
+from drag_graph.ports.query_rows import QueryRows
 
 if TYPE_CHECKING:
     from drag_graph.app.store_erasing import ErasureReport
@@ -183,6 +184,16 @@ class StoreGroup(ResourceUser):
         """Rebuild what can be rebuilt from the stored data, and return what was fixed and what is left."""
         with self._resources.store(read_only=False) as store:
             return RepairReport(tuple(repair(store, self._resources.gated_embedder)))
+
+    def query(self, statement: str, *, limit: int = 100, timeout: float = 10.0) -> QueryRows:
+        """Execute a Cypher statement that only reads, on the whole store and all its namespaces.
+
+        `timeout` is in seconds. Raises ConfigurationError for any other statement, and for one that takes longer.
+        """
+        if limit < 1 or timeout <= 0:
+            raise ConfigurationError(f"The limit is {limit} and the timeout {timeout:g}.", hint="Pass more than 0.")
+        with self._resources.store() as store:
+            return store.query(statement, limit=limit, seconds=timeout)
 
     def erase(
         self,

@@ -15,7 +15,8 @@ from drag_graph.ports.model_roles import OnToken
 from drag_graph.ports.setting_types import Fraction, NonNegativeInt, PositiveInt, Privacy
 from drag_graph.service.access import Caller, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
-from drag_graph.service.errors import REPLIES
+from drag_graph.service.errors import REPLIES, RequestRefused
+from drag_graph.service.keys import ALL_NAMESPACES
 from drag_graph.service.service_state import state_of
 
 Reader = Annotated[Caller, Depends(requires("reader"))]
@@ -86,7 +87,7 @@ class PrivacyRequest(RequestBody):
 class CypherRequest(RequestBody):
     """A statement that reads."""
 
-    statement: LongText
+    statement: Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
     limit: Annotated[int, Field(ge=1, le=10_000)] = 100
     timeout: Annotated[float, Field(gt=0, le=600)] = 10.0
 
@@ -182,3 +183,11 @@ async def privacy_check(body: PrivacyRequest, caller: Reader) -> JSONResponse:
     """Show what the privacy gate would send of each question. Nothing is sent."""
     check = partial(caller.graph.privacy.check, **body.model_dump())
     return JSONResponse((await run_in_threadpool(check)).to_dict())
+
+
+@router.post("/query")
+async def query(body: CypherRequest, caller: Admin) -> JSONResponse:
+    """Execute a Cypher statement that only reads. It sees the whole store, so the key must open all namespaces."""
+    if ALL_NAMESPACES not in caller.namespaces:
+        raise RequestRefused(403, "NamespaceRefused", "A statement sees all namespaces, and this key does not open all.")
+    return JSONResponse((await run_in_threadpool(partial(caller.graph.store.query, **body.model_dump()))).to_dict())

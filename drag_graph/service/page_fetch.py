@@ -41,8 +41,8 @@ def resolve(host: str, port: int) -> list[str]:
 def public_address(url: httpx.URL, find: Resolve = resolve) -> str:
     """Return the IP address to connect to.
 
-    Raises ConfigurationError if the URL is not an ordinary one, or if any address of its host is not public; DocumentUnusable if
-    the host is not found.
+    Raises ConfigurationError if the URL is not an ordinary one, or if any address of its host is not public; DocumentUnusable
+    if the host is not found.
     """
     hint = "Use the http or https address of a public page."
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
@@ -73,7 +73,9 @@ def fetch_page(address: str, *, find: Resolve = resolve, transport: httpx.BaseTr
                     reply.raise_for_status()
                     return _read(url, reply)
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                raise DocumentUnusable(f"The page cannot be fetched: {type(error).__name__}.", hint="Try again later.") from error
+                raise DocumentUnusable(
+                    f"The page cannot be fetched: {type(error).__name__}.", hint="Try again later."
+                ) from error
     raise DocumentUnusable(f"The page redirects more than {MOST_REDIRECTS} times.")
 
 

@@ -5,7 +5,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.service.discovery import RunningService, announced
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
+from drag_graph.service.request_protocol import request_protocol
 from drag_graph.service.service_app import service_app
 from drag_graph.sites.cloud.cloud_server import KEEP_ALIVE, PEM, address_of, bound_socket
 from drag_graph.sites.wire import is_loopback
@@ -57,7 +58,7 @@ class ServicePlace:
 def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRing | None) -> Iterator[RunningService]:
     """Serve while the block runs, and lend the address. The store stays open for writing, by this process alone.
 
-    At the end no new work is accepted, and open requests have `GRACE` seconds.
+    At the end no new work is accepted, the running job is interrupted, and open requests have `GRACE` seconds.
 
     Raises ConfigurationError if the service cannot listen there, StoreLocked if another process writes to the store.
     """
@@ -66,10 +67,11 @@ def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRi
     with graph.store.held(), bound_socket(place.host, place.port) as public, bound_socket(LOOPBACK, 0) as local:
         app = service_app(graph, limits, keyring, local_token=token)
         is_plain = place.certificate is None and place.host in {LOOPBACK, "localhost"}
-        servers = [_server(app, place)] if is_plain else [_server(app, place), _server(app, None)]
+        servers = [_server(app, limits, place)] if is_plain else [_server(app, limits, place), _server(app, limits, None)]
         address = address_of(public, encrypted=place.certificate is not None)
-        file = graph.settings.service_path
+        file = graph.settings.discovery_path
         with (
+            closing(app.state.access),
             announced(file, RunningService(address if is_plain else address_of(local), token)),
             _running(servers, [public, local]),
         ):
@@ -77,7 +79,7 @@ def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRi
                 yield RunningService(address, token)
             finally:
                 app.state.service.asks.close()
-                app.state.access.close()
+                app.state.jobs.pause()
 
 
 class _Server(uvicorn.Server):
@@ -92,13 +94,14 @@ class _Server(uvicorn.Server):
         self.is_up.set()
 
 
-def _server(app: Any, place: ServicePlace | None) -> _Server:
+def _server(app: Any, limits: Limits, place: ServicePlace | None) -> _Server:
     """Return a server for a place; None is a loopback socket next to it."""
     tls: dict[str, Any] = {}
     if place is not None and place.certificate is not None:
         tls = {"ssl_certfile": str(place.certificate), "ssl_keyfile": str(place.key)}
     quiet: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False}
     plain: dict[str, Any] = {"lifespan": "off" if place is None else "on", "server_header": False, "proxy_headers": False}
+    plain |= {"http": request_protocol(limits.receive_seconds), "ws": "none"}
     config = uvicorn.Config(app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, **quiet, **plain, **tls)
     try:
         config.load()
