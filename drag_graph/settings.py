@@ -272,12 +272,12 @@ class Settings(BaseSettings):
         return self._beside_ledger("operator")
 
     @property
-    def discovery_path(self) -> Path:
+    def service_path(self) -> Path:
         """Where a running service writes how commands on this machine reach it."""
         if not self.uses_neo4j:
             store = Path(self.store).expanduser()
-            return store.with_name(f"{store.name}.address")
-        return Path(DEFAULT_STORE).with_name(f"{sha256_of(f'{self.store} {self.namespace}')[:16]}.address")
+            return store.with_name(f"{store.name}.service")
+        return Path(DEFAULT_STORE).with_name(f"{sha256_of(f'{self.store} {self.namespace}')[:16]}.service")
 
     @property
     def service_records_path(self) -> Path:
@@ -297,7 +297,7 @@ class Settings(BaseSettings):
         store = () if self.uses_neo4j else (Path(self.store).expanduser(),)
         databases = (self.ledger_path, self.vault_path, self.traffic_path, self.service_records_path)
         logs = (path.with_name(f"{path.name}-{part}") for path in databases for part in ("wal", "shm"))
-        others = (self.vault_path.with_name("vault.key"), self.site_token_path, self.operator_path, self.discovery_path)
+        others = (self.vault_path.with_name("vault.key"), self.site_token_path, self.operator_path, self.service_path)
         return (*store, *databases, *logs, *others, *inputs)
 
 

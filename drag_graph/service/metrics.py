@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -15,7 +16,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        kept = {"registry": self.registry, "namespace": "drag_graph"}
+        kept: Any = {"registry": self.registry, "namespace": "drag_graph"}
         self.requests = Counter("requests", "Requests by route and status.", ["method", "route", "status"], **kept)
         self.latency = Histogram("request_seconds", "Duration of requests by route.", ["method", "route"], **kept)
         self.asks = Counter("asks", "Questions by mode and outcome.", ["mode", "outcome"], **kept)

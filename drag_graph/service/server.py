@@ -69,7 +69,7 @@ def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRi
         is_plain = place.certificate is None and place.host in {LOOPBACK, "localhost"}
         servers = [_server(app, limits, place)] if is_plain else [_server(app, limits, place), _server(app, limits, None)]
         address = address_of(public, encrypted=place.certificate is not None)
-        file = graph.settings.discovery_path
+        file = graph.settings.service_path
         with (
             closing(app.state.access),
             announced(file, RunningService(address if is_plain else address_of(local), token)),

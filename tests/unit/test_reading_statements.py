@@ -82,6 +82,8 @@ def test_values_are_json(graph):
         "RETURN $parameter",
         "RETURN 1/0",
         "RETURN '\x00",
+        f"RETURN {'[' * 400}1{']' * 400}",
+        f"RETURN {'case when ' * 400}true{' then true end' * 400}",
         "",
         " ;",
         "// nothing",

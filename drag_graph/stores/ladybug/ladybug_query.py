@@ -9,8 +9,10 @@ from drag_graph.stores.ladybug.ladybug_errors import translate
 from drag_graph.stores.shared.reading_statement import json_value, too_slow, unusable
 
 _INTERRUPTED = "Interrupted"
-_REFUSALS = ("Binder exception", "Catalog exception", "Can not execute a write query", "Connection Exception", "Conversion")
-_REFUSALS += ("Parser exception", "Parameter", "Runtime exception", "Overflow exception")
+_REFUSALS = (
+    *("Binder exception", "Catalog exception", "Can not execute a write query", "Connection Exception", "Conversion"),
+    *("Parser exception", "Parameter", "Runtime exception", "Overflow exception"),
+)
 """How messages of the engine begin that are about the statement."""
 
 
@@ -30,7 +32,7 @@ def read_rows(connection: Any, statement: str, limit: int, seconds: float, locat
             raise unusable(prepared.get_error_message())
         result = connection.execute(prepared)
         try:
-            rows = []
+            rows: list[tuple[Any, ...]] = []
             while result.has_next() and len(rows) <= limit:
                 rows.append(tuple(_value(item) for item in result.get_next()))
             columns = tuple(result.get_column_names())

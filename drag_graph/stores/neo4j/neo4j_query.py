@@ -19,7 +19,7 @@ def read_rows(session: "neo4j.Session", statement: str, limit: int, seconds: flo
     from neo4j.exceptions import ClientError
 
     try:
-        result = session.run(neo4j.Query(statement, timeout=seconds))  # type: ignore[arg-type]
+        result = session.run(neo4j.Query(statement, timeout=seconds))
         rows = [tuple(_value(item) for item in record.values()) for record in result.fetch(limit + 1)]
         columns = tuple(result.keys())
     except ClientError as error:

@@ -8,6 +8,7 @@ import base64
 import math
 import re
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 from drag_graph.errors import ConfigurationError
@@ -16,6 +17,10 @@ _NOT_CODE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|//[^\n]*|
 _BEGINNING = re.compile(r"\s*(?:MATCH|OPTIONAL|RETURN|UNWIND|WITH)\b", re.IGNORECASE)
 _OUTSIDE = re.compile(r"(?<![.:$\w])(?:LOAD|CALL)\b", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\u", re.IGNORECASE)
+_BRACKET = re.compile(r"[(\[{]|[)\]}]")
+_CASE = re.compile(r"\bCASE\b", re.IGNORECASE)
+DEEPEST = 30
+"""Maximum nesting. ladybug 0.22 needs minutes for a list in 400 lists, and more crash the process."""
 HINT = "Write one statement that only reads: MATCH, WITH, UNWIND, RETURN."
 
 
@@ -31,6 +36,9 @@ def check_reads(statement: str) -> None:
         raise ConfigurationError("The statement is not a query.", hint=HINT)
     if match := _OUTSIDE.search(code):
         raise ConfigurationError(f"{match[0].upper()} is not allowed in a query.", hint=HINT)
+    depths = accumulate(1 if bracket in "([{" else -1 for bracket in _BRACKET.findall(code))
+    if max(max(depths, default=0), len(_CASE.findall(code))) > DEEPEST:
+        raise ConfigurationError(f"The statement is nested more than {DEEPEST} deep.", hint="Write several statements.")
 
 
 def unusable(message: str) -> ConfigurationError:
