@@ -16,7 +16,6 @@ from drag_graph.ports.setting_types import Fraction, NonNegativeInt, PositiveInt
 from drag_graph.service.access import Caller, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.errors import REPLIES, RequestRefused
-from drag_graph.service.keys import ALL_NAMESPACES
 from drag_graph.service.service_state import state_of
 
 Reader = Annotated[Caller, Depends(requires("reader"))]
