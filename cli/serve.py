@@ -38,6 +38,7 @@ def serve(
     cors_origin: Annotated[
         list[str] | None, typer.Option("--cors-origin", help="A web page's origin that may call the service. Repeatable.")
     ] = None,
+    allow_urls: Annotated[bool, typer.Option("--allow-urls", help="Jobs may fetch documents from public addresses.")] = False,
     json: options.Json = False,
 ) -> None:
     """Answer over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.
@@ -64,7 +65,7 @@ def serve(
     log.configure("info", as_json=True)
     ended = threading.Event()
     place = ServicePlace(host, port, tls_cert, tls_key, behind_proxy)
-    limits = Limits(hosts=tuple(allow_host or ()), origins=tuple(cors_origin or ()))
+    limits = Limits(hosts=tuple(allow_host or ()), origins=tuple(cors_origin or ()), allows_urls=allow_urls)
     with (
         closing(KeyRing(graph.settings.service_records_path)) as ring,
         on_end(ended.set),

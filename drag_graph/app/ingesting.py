@@ -48,7 +48,7 @@ class Ingesting(ResourceUser):
         Without `compact`, deleted text remains in an embedded store's file. `triples` is a JSONL file of triples to use instead
         of an extractor's, for the documents that it names. `tags` replace the tags of all these documents; None leaves them.
         `addresses` are the addresses of files that are copies, by file name: a document is recognised by its address.
-        Call it again to resume a run that was stopped. Runs of the same paths, or with `job` those of this name, share a budget.
+        Call it again to resume a run that was stopped. Runs of the same paths share a budget, or with `job` those of this name.
 
         Raises DocumentUnusable, before anything changes, if `sync` is set and a folder cannot be listed.
         """

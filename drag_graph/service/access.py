@@ -11,7 +11,7 @@ from fastapi import Request
 from drag_graph.app.application import DragGraph
 from drag_graph.errors import NotStored
 from drag_graph.service.errors import RequestRefused
-from drag_graph.service.keys import ROLES, KeyRing, KeyRole
+from drag_graph.service.keys import ALL_NAMESPACES, ROLES, KeyRing, KeyRole
 from drag_graph.sites.wire import is_loopback
 
 LOCAL = "local"
@@ -20,11 +20,11 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a route, and the graph in the namespace of the request. `namespaces` None means all of them."""
+    """The caller of a route, and the graph in the namespace of the request. `ALL_NAMESPACES` stands for all of them."""
 
     name: str
     role: KeyRole
-    namespaces: frozenset[str] | None
+    namespaces: frozenset[str]
     graph: DragGraph
 
 
@@ -65,11 +65,11 @@ class ServiceAccess:
             hint = "Use a key with this role: drag-graph keys add NAME --role ROLE"
             raise RequestRefused(403, "RoleTooLow", f"This requires the role {role!r}; the key has {own_role!r}.", hint=hint)
         namespace = _unicode(request.headers.get("x-namespace", "")) or self._graph.settings.namespace
-        if namespaces is not None and namespace not in namespaces:
+        if not namespaces & {namespace, ALL_NAMESPACES}:
             raise NotStored(f"There is no namespace {namespace!r}.", hint="Name another one in the header X-Namespace.")
         return Caller(name, own_role, namespaces, self.graph_in(namespace))
 
-    def _identity(self, request: Request) -> tuple[str, KeyRole, frozenset[str] | None]:
+    def _identity(self, request: Request) -> tuple[str, KeyRole, frozenset[str]]:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
         secret = secret.strip() if scheme.lower() == "bearer" else ""
         key = self._ring.find(secret) if self._ring else None
@@ -77,7 +77,7 @@ class ServiceAccess:
         if key is not None:
             return key.name, key.role, frozenset(key.namespaces)
         if is_local or self._is_open_to(request.client.host if request.client else ""):
-            return LOCAL, "admin", None
+            return LOCAL, "admin", frozenset({ALL_NAMESPACES})
         hint = "Send `Authorization: Bearer KEY` with a key of `drag-graph keys add`."
         raise RequestRefused(401, "KeyRefused", "A valid key is required.", hint=hint, headers={"WWW-Authenticate": "Bearer"})
 

@@ -59,7 +59,7 @@ class ExportWork:
         """Write the file. Raises Interrupted after `cancel`."""
         number = 0
         with replacing(self._file) as file:
-            for number, line in enumerate(self._lines, start=1):  # noqa: B007 - the last number is the total
+            for number, line in enumerate(self._lines, start=1):
                 self._interruption.check()
                 file.write(line + "\n")
                 if number % REPORTED_LINES == 0:

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from drag_graph import log
 from drag_graph.compose.store_opening import open_ledger
@@ -27,6 +27,8 @@ RECORDED_EVERY = 1.0
 """Seconds between two records of a running job's progress."""
 KEPT = timedelta(hours=24)
 """How long an export can be downloaded."""
+GRACE = 15.0
+"""Seconds in which a job ends its calls in flight. Otherwise the next start resumes it as after a kill."""
 PAUSE = 60.0
 """Seconds between two looks for old exports, and after a fault of the service's file."""
 
@@ -35,14 +37,14 @@ class JobQueue:
     """Accepts jobs and does one at a time. Thread-safe. Use it as a context manager: outside the block nothing is done.
 
     Jobs that were queued or running when the process ended go on when the block begins. When it ends, the running job is
-    interrupted and queued again.
+    interrupted and queued again; a call in flight has `GRACE` seconds.
     """
 
-    def __init__(self, path: Path, access: ServiceAccess, ring: KeyRing, *, most: int) -> None:
+    def __init__(self, path: Path, access: ServiceAccess, ring: KeyRing | None, *, most: int) -> None:
         """`path` is the service's file; `most` is the number of jobs that may be queued or running."""
         self.version = 0
         """Changes with every change of a job."""
-        self._table = JobTable(path)
+        self._path = path
         self._folder = path.with_name(f"{path.name}-files")
         self._access, self._ring, self._most = access, ring, most
         self._progress: dict[str, dict[str, Any]] = {}
@@ -52,7 +54,8 @@ class JobQueue:
         self._is_stopping = False
         self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
 
-    def __enter__(self) -> "JobQueue":
+    def __enter__(self) -> Self:
+        self._table = JobTable(self._path)
         self._table.requeue()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in self._folder.iterdir():
@@ -62,13 +65,18 @@ class JobQueue:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self.pause()
+        self._thread.join(GRACE)
+        if not self._thread.is_alive():
+            self._table.close()
+
+    def pause(self) -> None:
+        """Accept no more jobs, and interrupt the running one, which waits for the next start."""
         with self._lock:
             self._is_stopping = True
             if self._running:
                 self._running[1].cancel()
         self._changed()
-        self._thread.join()
-        self._table.close()
 
     @property
     def is_stopping(self) -> bool:
@@ -94,13 +102,15 @@ class JobQueue:
         folder.mkdir(mode=0o700)
         try:
             write(folder)
-            if not self._table.add(id_, kind, namespace, caller, request, most=self._most):
-                headers = {"Retry-After": str(RETRY_SECONDS)}
-                message = f"{self._most} jobs already wait."
-                raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=headers)
+            is_added = self._table.add(id_, kind, namespace, caller, request, most=self._most)
         except BaseException:
             shutil.rmtree(folder)
             raise
+        if not is_added:
+            shutil.rmtree(folder)
+            headers = {"Retry-After": str(RETRY_SECONDS)}
+            message = f"{self._most} jobs already wait."
+            raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=headers)
         self._changed()
         return self._table.job(id_)
 
@@ -158,10 +168,10 @@ class JobQueue:
     def _do(self, job: ServiceJob) -> None:
         self._changed()
         report: Any = None
+        state: JobState = "done"
+        error: dict[str, str] | None = None
         try:
-            work = self._started(job)
-            report = work.result()
-            state, error = "done", None
+            report = self._started(job).result()
         except Exception as raised:  # noqa: BLE001 - the job failed; the next one begins
             report = getattr(raised, "report", None)
             state, error = self._ended_by(job, raised)
@@ -200,7 +210,7 @@ class JobQueue:
     def _limit(self, job: ServiceJob) -> float | None:
         """Return what the job may cost in all, in US dollars; None for no limit. Raises ConfigurationError for a lost key."""
         own: float | None = job.request.get("budget_usd")
-        key = self._ring.key(job.caller)
+        key = self._ring.key(job.caller) if self._ring else None
         if key is None:
             return own
         if key.state != "valid":

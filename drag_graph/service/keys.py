@@ -19,6 +19,8 @@ from drag_graph.service.service_file import SERVICE
 KeyRole = Literal["reader", "editor", "admin"]
 ROLES: tuple[KeyRole, ...] = ("reader", "editor", "admin")
 """Each role may do what the ones before it may."""
+ALL_NAMESPACES = "*"
+"""Stands for all namespaces. No key has it: only callers on this machine open them all."""
 _NAME = re.compile(r"(?!local$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([dh])")
 _COLUMNS = "name, role, namespaces, created_at, expires_at, budget, spent, revoked_at, sha256"
@@ -138,7 +140,9 @@ def _check(name: str, role: str, namespaces: Sequence[str], budget_usd: float | 
     problems = {
         f"{name!r} is not a name for a key.": not _NAME.fullmatch(name),
         f"There is no role {role!r}.": role not in ROLES,
-        "A key needs a namespace.": isinstance(namespaces, str) or not namespaces or not all(namespaces),
+        "A key needs namespaces, each by its name.": (
+            isinstance(namespaces, str) or not namespaces or bool({"", ALL_NAMESPACES} & {*namespaces})
+        ),
         f"A budget of {budget_usd} US dollars is not usable.": budget_usd is not None and not 0 <= budget_usd < float("inf"),
     }
     for message, holds in problems.items():

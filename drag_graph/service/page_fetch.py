@@ -41,8 +41,8 @@ def resolve(host: str, port: int) -> list[str]:
 def public_address(url: httpx.URL, find: Resolve = resolve) -> str:
     """Return the IP address to connect to.
 
-    Raises ConfigurationError if the URL is not an ordinary one, or if any address of its host is not public; DocumentUnusable if
-    the host is not found.
+    Raises ConfigurationError if the URL is not an ordinary one, or if any address of its host is not public; DocumentUnusable
+    if the host is not found.
     """
     hint = "Use the http or https address of a public page."
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo:

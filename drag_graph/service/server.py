@@ -58,7 +58,7 @@ class ServicePlace:
 def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRing | None) -> Iterator[RunningService]:
     """Serve while the block runs, and lend the address. The store stays open for writing, by this process alone.
 
-    At the end no new work is accepted, and open requests have `GRACE` seconds.
+    At the end no new work is accepted, the running job is interrupted, and open requests have `GRACE` seconds.
 
     Raises ConfigurationError if the service cannot listen there, StoreLocked if another process writes to the store.
     """
@@ -77,6 +77,7 @@ def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRi
             servers.append(_server(app, limits, None))
         opened.enter_context(_running(servers, sockets))
         opened.enter_context(announced(graph.settings.service_path, RunningService(address_of(sockets[-1]), token)))
+        opened.callback(app.state.jobs.pause)
         opened.callback(app.state.service.asks.close)
         yield RunningService(address, token)
 

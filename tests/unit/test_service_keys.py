@@ -86,7 +86,8 @@ def test_what_a_job_spends_is_charged_once_and_exactly(ring, path):
     "wrong",
     [
         {"name": "a/b"}, {"name": ""}, {"name": "local"}, {"role": "root"}, {"namespaces": []}, {"namespaces": [""]},
-        {"expires": "90"}, {"expires": "-1d"}, {"expires": "0d"}, {"budget_usd": -1}, {"budget_usd": float("nan")},
+        {"namespaces": ["n", "*"]}, {"expires": "90"}, {"expires": "-1d"}, {"expires": "0d"}, {"budget_usd": -1},
+        {"budget_usd": float("nan")},
     ],
     ids=str,
 )  # fmt: skip
