@@ -4,7 +4,9 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
+from queue import SimpleQueue
 from typing import TypeVar
 
 from drag_graph.service.errors import RETRY_SECONDS, RequestRefused
@@ -14,14 +16,19 @@ Result = TypeVar("Result")
 
 
 class AskQueue:
-    """Runs up to `limits.asks` questions at the same time; up to `limits.waiting_asks` more wait."""
+    """Runs up to `limits.asks` questions at the same time; up to `limits.waiting_asks` more wait.
+
+    Its threads do not keep the process alive: a student that never replies does not delay the end.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._executor = ThreadPoolExecutor(limits.asks, thread_name_prefix="ask")
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._open = 0
         self.is_closed = False
+        for number in range(limits.asks):
+            threading.Thread(target=self._work, name=f"ask-{number}", daemon=True).start()
 
     @property
     def running(self) -> int:
@@ -48,8 +55,9 @@ class AskQueue:
                     headers={"Retry-After": str(RETRY_SECONDS)},
                 )
             self._open += 1
-        future = self._executor.submit(contextvars.copy_context().run, work)
+        future = Future[Result]()
         future.add_done_callback(self._end)
+        self._calls.put(partial(contextvars.copy_context().run, _finish, future, work))
         return future
 
     async def result(self, future: Future[Result]) -> Result:
@@ -68,8 +76,25 @@ class AskQueue:
     def close(self) -> None:
         """Accept no further work. What runs or waits is finished."""
         self.is_closed = True
-        self._executor.shutdown(wait=False)
+        for _ in range(self._limits.asks):
+            self._calls.put(None)
+
+    def _work(self) -> None:
+        while call := self._calls.get():
+            call()
 
     def _end(self, _future: object) -> None:
         with self._lock:
             self._open -= 1
+
+
+def _finish(future: Future[Result], work: Callable[[], Result]) -> None:
+    """Do the work unless it was cancelled meanwhile, and finish its future."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = work()
+    except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
+        future.set_exception(error)
+    else:
+        future.set_result(result)

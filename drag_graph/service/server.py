@@ -5,7 +5,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,22 +64,22 @@ def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRi
     """
     place.check(has_keys=keyring is not None and not keyring.is_empty())
     token = secrets.token_urlsafe(32)
-    with graph.store.held(), bound_socket(place.host, place.port) as public, bound_socket(LOOPBACK, 0) as local:
+    is_plain = place.certificate is None and place.host in {LOOPBACK, "localhost"}
+    with ExitStack() as opened:
+        opened.enter_context(graph.store.held())
+        sockets = [opened.enter_context(bound_socket(place.host, place.port))]
+        address = address_of(sockets[0], encrypted=place.certificate is not None)
         app = service_app(graph, limits, keyring, local_token=token)
-        is_plain = place.certificate is None and place.host in {LOOPBACK, "localhost"}
-        servers = [_server(app, limits, place)] if is_plain else [_server(app, limits, place), _server(app, limits, None)]
-        address = address_of(public, encrypted=place.certificate is not None)
-        file = graph.settings.service_path
-        with (
-            closing(app.state.access),
-            announced(file, RunningService(address if is_plain else address_of(local), token)),
-            _running(servers, [public, local]),
-        ):
-            try:
-                yield RunningService(address, token)
-            finally:
-                app.state.service.asks.close()
-                app.state.jobs.pause()
+        opened.callback(app.state.access.close)
+        servers = [_server(app, limits, place)]
+        if not is_plain:  # commands on this machine need neither certificate nor name
+            sockets.append(opened.enter_context(bound_socket(LOOPBACK, 0)))
+            servers.append(_server(app, limits, None))
+        opened.enter_context(_running(servers, sockets))
+        opened.enter_context(announced(graph.settings.service_path, RunningService(address_of(sockets[-1]), token)))
+        opened.callback(app.state.jobs.pause)
+        opened.callback(app.state.service.asks.close)
+        yield RunningService(address, token)
 
 
 class _Server(uvicorn.Server):
@@ -115,7 +115,7 @@ def _running(servers: list[_Server], sockets: list[socket.socket]) -> Iterator[N
     """Run the servers in a thread with an event loop of its own."""
 
     async def serve() -> None:
-        await asyncio.gather(*(server.serve([sock]) for server, sock in zip(servers, sockets, strict=False)))
+        await asyncio.gather(*(server.serve([sock]) for server, sock in zip(servers, sockets, strict=True)))
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), name="service", daemon=True)
     thread.start()
