@@ -30,6 +30,7 @@ PANELS = {
     "More": {
         "refresh": "Distill stored questions again if they have expired or led to wrong answers.",
         "aggregate": "Rebuild the simple graph from the stored triples under other settings.",
+        "serve": "Answer over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.",
         "communities": "Group what is connected and summarise each group.",
         "graph": "The whole graph: sizes, weak edges, contradictions, shared concepts, components.",
         "export": "Export the whole graph as JSON lines.",
@@ -37,7 +38,9 @@ PANELS = {
         "privacy": "Check what the privacy gate would send.",
         "edge": "Run this machine as a site: it answers from its own documents, and asks the cloud if it is not sure.",
         "cloud": "Run the cloud that connects several sites.",
+        "keys": "Manage who may call the service: add a key, list keys, revoke one.",
         "tape": "Export and import recorded replies; list unusable ones.",
+        "query": "Execute a Cypher statement that only reads, on the whole store.",
         "db": "The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",
     },
 }

@@ -1,7 +1,7 @@
 """`drag-graph distill`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -51,7 +51,13 @@ def distill(
         expected = graph.estimate_distill(questions, retry_quarantined=retry_quarantined, batch=batch)
         render.estimate(expected.to_dict(), as_json=json)
         return
-    ways = {"retry_quarantined": retry_quarantined, "replace": replace, "add": add, "batch": batch, "leave": no_wait}
+    ways: dict[str, Any] = {
+        "retry_quarantined": retry_quarantined,
+        "replace": replace,
+        "add": add,
+        "batch": batch,
+        "leave": no_wait,
+    }
     with progress.progress(quiet=json) as meter:
         report = report_of(lambda: graph.distill(questions, on_progress=meter.run, **ways))
     render_runs.run(report, as_json=json)

@@ -271,6 +271,20 @@ class Settings(BaseSettings):
         """Where a running cloud writes how `cloud edges` reaches it: next to the ledger."""
         return self._beside_ledger("operator")
 
+    @property
+    def service_path(self) -> Path:
+        """Where a running service writes how commands on this machine reach it."""
+        if not self.uses_neo4j:
+            store = Path(self.store).expanduser()
+            return store.with_name(f"{store.name}.service")
+        return Path(DEFAULT_STORE).with_name(f"{sha256_of(f'{self.store} {self.namespace}')[:16]}.service")
+
+    @property
+    def service_records_path(self) -> Path:
+        """The service's keys and jobs, next to the ledger; one file for all namespaces of a store."""
+        ledger = self.model_copy(update={"namespace": ""}).ledger_path
+        return ledger.with_name(f"{ledger.name.removesuffix('.ledger')}.service-records")
+
     def _beside_ledger(self, suffix: str) -> Path:
         ledger = self.ledger_path
         return ledger.with_name(f"{ledger.name.removesuffix('.ledger')}.{suffix}")
@@ -281,9 +295,9 @@ class Settings(BaseSettings):
         kind, _, teacher = self.teacher.partition(":")
         inputs = (Path(teacher),) if kind in {"curated", "tape"} else ()
         store = () if self.uses_neo4j else (Path(self.store).expanduser(),)
-        databases = (self.ledger_path, self.vault_path, self.traffic_path)
+        databases = (self.ledger_path, self.vault_path, self.traffic_path, self.service_records_path)
         logs = (path.with_name(f"{path.name}-{part}") for path in databases for part in ("wal", "shm"))
-        others = (self.vault_path.with_name("vault.key"), self.site_token_path, self.operator_path)
+        others = (self.vault_path.with_name("vault.key"), self.site_token_path, self.operator_path, self.service_path)
         return (*store, *databases, *logs, *others, *inputs)
 
 

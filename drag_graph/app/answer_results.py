@@ -172,6 +172,22 @@ class AnswerList:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """An answer in the store."""
+
+    answer: Answer
+    _tracing: Tracing = field(repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its entry of the `answers --json` document."""
+        return self.answer.model_dump(mode="json", exclude={"snapshot"})
+
+    def audit(self, *, local: bool = False) -> Audit:
+        """Trace it back, as `DragGraph.audit` does."""
+        return self._tracing.audit(self.answer, local=local)
+
+
+@dataclass(frozen=True, slots=True)
 class StoredSubgraph:
     """A stored query or document with its evidence, triples and edges."""
 
@@ -180,6 +196,10 @@ class StoredSubgraph:
     def to_dict(self) -> dict[str, Any]:
         """Return the `show ID --json` document."""
         return self.subgraph.model_dump(mode="json")
+
+    def summary(self) -> dict[str, Any]:
+        """Return its entry of the `show --json` document."""
+        return summary_of(self.subgraph)
 
     def to_html(self) -> str:
         """Return a picture as a page that opens offline. Raises MissingExtra without neo4j-viz."""

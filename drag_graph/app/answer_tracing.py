@@ -16,12 +16,12 @@ from drag_graph.report.audit_document import answer_document, compare_with_store
 class Tracing(ResourceUser):
     """Traces answers."""
 
-    def audit(self, answer: Answer) -> Audit:
+    def audit(self, answer: Answer, *, local: bool = False) -> Audit:
         """Trace an answer, stored or not, and compare its copies of the evidence with the store."""
         document = answer_document(answer)
         with self._resources.store() as store:
             compare_with_store(document, store)
-        return self.completed(document)
+        return self.completed(document, local=local)
 
     def completed(self, document: dict[str, Any], *, local: bool = False) -> Audit:
         """Return an audit with the facts of the ledger and, unless `local`, of the other sites."""

@@ -11,6 +11,7 @@ from drag_graph.app.answer_results import (
     GivenAnswer,
     GivenAnswers,
     SourceList,
+    StoredAnswer,
     StoredSubgraph,
 )
 from drag_graph.app.answer_tracing import Tracing
@@ -32,7 +33,7 @@ from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.manage.source_listing import newest_sources
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.model_roles import OnToken
-from drag_graph.report.audit_document import answer_document, audit_document
+from drag_graph.report.audit_document import answer_document, stored_answer
 
 if TYPE_CHECKING:
     from drag_graph.sites.site_asker import SiteAsker
@@ -148,6 +149,15 @@ class Answering(ResourceUser):
             answers = store.answers(source_id, limit=limit + 1)
             return AnswerList(tuple(answers[:limit]), _location(store), len(answers) > limit)
 
+    def answer(self, answer_id: str) -> StoredAnswer:
+        """Return a stored answer by its id, the beginning of its id, or the input's id of its question.
+
+        Raises NotStored if there is no such answer.
+        """
+        with self._resources.store() as store:
+            stored = stored_answer(store, answer_id, asked_as(self._resources.settings, answer_id))
+        return StoredAnswer(stored, Tracing(self._resources))
+
     def audit(self, answer: str | Path | GivenAnswer, *, number: str | None = None, local: bool = False) -> Audit:
         """Trace an answer back: context line, edge, triples, evidence, teacher call.
 
@@ -162,8 +172,7 @@ class Answering(ResourceUser):
         if number is not None or Path(answer).is_file() or Path(answer).suffix in {".json", ".gz"}:
             document = answer_document(read_answer(Path(answer), number or ""))
         else:
-            with self._resources.store() as store:
-                document = audit_document(store, str(answer), asked_as(self._resources.settings, str(answer)))
+            return self.answer(str(answer)).audit(local=local)
         return Tracing(self._resources).completed(document, local=local)
 
     @overload

@@ -21,6 +21,7 @@ from drag_graph.app.privacy_group import PrivacyGroup
 from drag_graph.app.resources import Resources
 from drag_graph.app.runs_group import RunsGroup
 from drag_graph.app.searching import Searching
+from drag_graph.app.service_group import ServiceGroup
 from drag_graph.app.sites_group import SitesGroup
 from drag_graph.app.store_group import StoreGroup
 from drag_graph.app.tape_group import TapeGroup
@@ -118,6 +119,11 @@ class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Exchange):
     def cloud(self) -> CloudGroup:
         """This store as a cloud, and its sites."""
         return CloudGroup(self._resources)
+
+    @cached_property
+    def service(self) -> ServiceGroup:
+        """The keys of the HTTP service."""
+        return ServiceGroup(self._resources)
 
 
 def _close_later(resources: Resources) -> None:

@@ -69,6 +69,7 @@ class Distilling(ResourceUser):
         add: bool = False,
         batch: bool = False,
         leave: bool = False,
+        job: str = "",
         on_progress: OnProgress | None = None,
         wait: bool = True,
         **settings: Any,
@@ -79,14 +80,15 @@ class Distilling(ResourceUser):
         theirs. Quarantined questions are asked again with `retry_quarantined`. With `batch` the requests go to the provider's
         batch API; `leave` then ends the run as soon as they are submitted. `settings` override those of the object.
 
-        Call it again with the same questions to resume a run that was stopped. Their runs share one budget.
+        Call it again with the same questions to resume a run that was stopped. Their runs share one budget; with `job`, those
+        share it that have this name.
         """
         resources = self._resources.changed(settings)
         _check_mode(resources.settings, batch=batch, leave=leave, replace=replace, add=add)
         questions = as_questions(questions)
         question_stream = question_lines(questions, resources.settings)
         check_teacher(resources.settings)
-        source, total = source_of(questions), _number_of(questions)
+        source, total = job or source_of(questions), _number_of(questions)
 
         def run(interruption: Interruption) -> RunReport:
             meter = ProgressMeter(total, on_progress)
@@ -115,6 +117,7 @@ class Distilling(ResourceUser):
         failed: bool = False,
         limit: int | None = None,
         retry_quarantined: bool = False,
+        job: str = "",
         on_progress: OnProgress | None = None,
         wait: bool = True,
         **settings: Any,
@@ -122,7 +125,8 @@ class Distilling(ResourceUser):
         """Distill stored questions again: those whose subgraphs have expired, and those with `failed` answers.
 
         Each subgraph is replaced in one transaction; answers that rest on the old one keep their audit. Call it again with the
-        same arguments to resume a run that was stopped.
+        same arguments to resume a run that was stopped. Refreshes of one day for the same reasons share a budget; with `job`,
+        those share it that have this name.
         """
         resources, reasons = self._resources.changed(settings), _reasons(expired=expired, failed=failed)
         check_teacher(resources.settings)
@@ -131,7 +135,7 @@ class Distilling(ResourceUser):
             with resources.writing(create=False) as session:
                 meter = ProgressMeter(sum(1 for _ in _due(session.store, reasons, limit)), on_progress)
                 stale = stale_lines(session.store, _due(session.store, reasons, limit))
-                refresher = session.refresher(reasons, retry_quarantined=retry_quarantined, interruption=interruption)
+                refresher = session.refresher(reasons, job, retry_quarantined=retry_quarantined, interruption=interruption)
                 return _kept(session, refresher.run(stale, meter.count))
 
         return RunHandle(run, resources, wait=wait)

@@ -1,7 +1,8 @@
 """The method that reads documents: ingest, and its estimate."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ class Ingesting(ResourceUser):
         compact: bool = True,
         triples: str | os.PathLike[str] | None = None,
         tags: Iterable[str] | None = None,
+        addresses: Mapping[str, str] | None = None,
+        job: str = "",
         on_progress: OnProgress | None = None,
         wait: bool = True,
         **settings: Any,
@@ -44,11 +47,13 @@ class Ingesting(ResourceUser):
         With `sync`, stored documents of these folders are erased if their file is gone, and renamed if it has another name now.
         Without `compact`, deleted text remains in an embedded store's file. `triples` is a JSONL file of triples to use instead
         of an extractor's, for the documents that it names. `tags` replace the tags of all these documents; None leaves them.
-        Call it again to resume a run that was stopped.
+        `addresses` are the addresses of files that are copies, by file name: a document is recognised by its address.
+        Call it again to resume a run that was stopped. Runs of the same paths share a budget, or with `job` those of this name.
 
         Raises DocumentUnusable, before anything changes, if `sync` is set and a folder cannot be listed.
         """
         resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
+        files = [replace(file, address=(addresses or {}).get(file.name, "")) for file in files]
         given = GivenTriples(Path(triples)) if triples is not None else None
         own_tags = None if tags is None else [tag.strip() for tag in tags if tag.strip()]
 
@@ -57,7 +62,7 @@ class Ingesting(ResourceUser):
             with resources.writing(role="extractor") as session:
                 ingester = make_ingester(
                     session,
-                    " ".join(map(str, roots)) or f"text {name}",
+                    job or " ".join(map(str, roots)) or f"text {name}",
                     compacts=compact,
                     given=given,
                     tags=own_tags,

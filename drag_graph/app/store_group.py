@@ -1,14 +1,16 @@
 """`graph.store`: the store itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.app.resource_user import ResourceUser
-from drag_graph.errors import StoreError, StoreUnavailable
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.manage.verification import Repair, problems, repair
 from drag_graph.ports.graph_store import GraphStore, Migration, Problem
+from drag_graph.ports.query_rows import QueryRows
 
 if TYPE_CHECKING:
     from drag_graph.app.store_erasing import ErasureReport
@@ -148,6 +150,15 @@ class StoreGroup(ResourceUser):
                 raise
             return Status(server, error=error)
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the store open for writing during a `with` block, and create an embedded store that does not exist.
+
+        Meanwhile no other process can write to an embedded store. Raises StoreLocked if one already does.
+        """
+        with self._resources.store(read_only=False, create=True):
+            yield
+
     def migrate(self, *, dry_run: bool = False) -> MigrationReport:
         """Apply pending migrations. There is no way back: an older drag-graph refuses the store afterwards."""
         before: list[Migration] = []
@@ -173,6 +184,16 @@ class StoreGroup(ResourceUser):
         """Rebuild what can be rebuilt from the stored data, and return what was fixed and what is left."""
         with self._resources.store(read_only=False) as store:
             return RepairReport(tuple(repair(store, self._resources.gated_embedder)))
+
+    def query(self, statement: str, *, limit: int = 100, timeout: float = 10.0) -> QueryRows:
+        """Execute a Cypher statement that only reads, on the whole store and all its namespaces.
+
+        `timeout` is in seconds. Raises ConfigurationError for any other statement, and for one that takes longer.
+        """
+        if limit < 1 or timeout <= 0:
+            raise ConfigurationError(f"The limit is {limit} and the timeout {timeout:g}.", hint="Pass more than 0.")
+        with self._resources.store() as store:
+            return store.query(statement, limit=limit, seconds=timeout)
 
     def erase(
         self,

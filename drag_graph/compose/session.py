@@ -127,10 +127,16 @@ class Session:
         return self._distiller(run, distills, interruption, retry_quarantined=retry_quarantined, replace=replace)
 
     def refresher(
-        self, reasons: Sequence[Staleness], *, interruption: Interruption, retry_quarantined: bool = False
+        self,
+        reasons: Sequence[Staleness],
+        source: str = "",
+        *,
+        interruption: Interruption,
+        retry_quarantined: bool = False,
     ) -> Distiller:
         """Return a run like `distiller` for the queries that are stale for these reasons (`drag_graph.jobs.stale_queries`)."""
-        run = self.start_run(KIND, source_of(reasons, datetime.now(UTC)), self.settings.teacher, self.settings.plan)
+        source = source or source_of(reasons, datetime.now(UTC))
+        run = self.start_run(KIND, source, self.settings.teacher, self.settings.plan)
         return self._distiller(run, self._distills(run, interruption), interruption, retry_quarantined=retry_quarantined)
 
     def batch_distiller(

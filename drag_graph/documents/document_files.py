@@ -16,18 +16,19 @@ class SourceFile:
 
     `name` is the path within the folder that was given, or the file's own name. Characters that a terminal cannot show (line
     ends, invalid UTF-8) are U+FFFD in it. `problem` says why a folder could not be listed. `text` is that of a document
-    without a file.
+    without a file. `address` is that of the document if the file is a copy of it.
     """
 
     path: Path
     name: str
     problem: str = ""
     text: str | None = None
+    address: str = ""
 
     @property
     def uri(self) -> str:
         """The address of the document."""
-        return self.path.as_uri() if self.text is None else f"text:{quote(self.name)}"
+        return self.address or (self.path.as_uri() if self.text is None else f"text:{quote(self.name)}")
 
 
 def load_source(file: SourceFile) -> LoadedFile:

@@ -99,6 +99,11 @@ class IngestReport:
             self.count(DocumentResult(document.id, document.name, "removed", place=len(self.documents)))
 
     @property
+    def cost_usd(self) -> float:
+        """Cost of this run in US dollars."""
+        return self.usage.cost_usd
+
+    @property
     def exit_code(self) -> int:
         """0 all stored, 1 some failed, or the code of what stopped the run."""
         if self.stopped is not None:

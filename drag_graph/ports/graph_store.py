@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.graph_search import GraphSearch
 from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.query_rows import QueryRows
 from drag_graph.ports.vectors import Vector
 
 if TYPE_CHECKING:
@@ -160,6 +161,12 @@ class GraphStore(Protocol):
 
     def close(self) -> None:
         """Release the store; further calls do nothing."""
+
+    def query(self, statement: str, *, limit: int, seconds: float) -> QueryRows:
+        """Return up to `limit` rows of a Cypher statement on the whole store, all its namespaces.
+
+        Raises ConfigurationError for a statement that does not only read, is invalid, or takes longer than `seconds`.
+        """
 
     def migrations(self) -> list[Migration]:
         """Return all migrations that this version knows, in order, with `applied_at` if they are applied.

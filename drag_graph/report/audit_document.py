@@ -19,15 +19,17 @@ Provenance = tuple[str, str, str, tuple[str, ...]]
 """Triple id (empty for a line of evidence), evidence id, evidence text, ids of the teacher calls."""
 
 
-def audit_document(store: GraphStore, prefix: str, asked_as: Collection[str] = ()) -> dict[str, Any]:
-    """Return the audit of a stored answer: the snapshot from when it was given, compared with the store now.
-
-    Takes the arguments of `full_id` and raises its errors.
-    """
+def stored_answer(store: GraphStore, prefix: str, asked_as: Collection[str] = ()) -> Answer:
+    """Return a stored answer with its snapshot. Takes the arguments of `full_id` and raises its errors."""
     answers = store.answers(prefix=full_id(store, "answer", prefix, asked_as=asked_as))
     if not answers:
         raise NotStored(f"Answer {prefix!r} was erased while it was read.", hint="Run the same command again.")
-    document = answer_document(answers[0])
+    return answers[0]
+
+
+def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
+    """Return the audit of a stored answer: the snapshot from when it was given, compared with the store now."""
+    document = answer_document(stored_answer(store, prefix))
     compare_with_store(document, store)
     return document
 

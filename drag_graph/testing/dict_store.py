@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from drag_graph.errors import StoreUnavailable, StoreUnfit
+from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.graph.proof import own_refs, proof_of
 from drag_graph.graph.subgraph_checks import COUNTED, added, check, check_answers, check_embedder, dropped, outcome_of, problem
 from drag_graph.manage.erasing import counts_gone, names_any
@@ -27,6 +27,7 @@ from drag_graph.ports.graph_store import (
     StoredSource,
 )
 from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.query_rows import QueryRows
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared import migrations as migrate
 from drag_graph.stores.shared.export_records import answer_records, subgraph_records
@@ -92,6 +93,10 @@ class DictStore:
 
     def prepare_search(self) -> None:
         pass
+
+    def query(self, statement: str, *, limit: int, seconds: float) -> QueryRows:
+        del statement, limit, seconds
+        raise ConfigurationError("A store in memory does not execute statements.", hint="Use another store.")
 
     @property
     def registry(self) -> DictRegistry:

@@ -53,7 +53,7 @@ def served(cloud: Cloud, place: ServiceAddress, operator_file: Path) -> Iterator
     Raises ConfigurationError if the cloud cannot listen at the address.
     """
     place.check()
-    sockets = [_bound(place.host, place.port), _bound("127.0.0.1", 0)]
+    sockets = [bound_socket(place.host, place.port), bound_socket("127.0.0.1", 0)]
     token = secrets.token_urlsafe(32)
     servers = [_server(site_app(cloud), place), _server(operator_app(cloud, token), None)]
     loop = asyncio.new_event_loop()
@@ -61,8 +61,8 @@ def served(cloud: Cloud, place: ServiceAddress, operator_file: Path) -> Iterator
     try:
         thread.start()
         with replacing(operator_file) as file:
-            json.dump({"address": _address(sockets[1], place=None), "token": token}, file)
-        yield _address(sockets[0], place)
+            json.dump({"address": address_of(sockets[1]), "token": token}, file)
+        yield address_of(sockets[0], encrypted=place.certificate is not None)
     finally:
         operator_file.unlink(missing_ok=True)
         loop.call_soon_threadsafe(cloud.board.close)
@@ -72,7 +72,8 @@ def served(cloud: Cloud, place: ServiceAddress, operator_file: Path) -> Iterator
         cloud.asker.close()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raises ConfigurationError if the address cannot be used."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)  # early requests wait for the service
@@ -107,7 +108,8 @@ def _run(loop: asyncio.AbstractEventLoop, servers: list[Any], sockets: list[sock
     loop.close()
 
 
-def _address(sock: socket.socket, place: ServiceAddress | None) -> str:
+def address_of(sock: socket.socket, *, encrypted: bool = False) -> str:
+    """Return the URL of a listening socket."""
     host, port = sock.getsockname()[:2]
-    scheme = "https" if place is not None and place.certificate is not None else "http"
+    scheme = "https" if encrypted else "http"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
+from drag_graph.ports.query_rows import QueryRows
 from drag_graph.stores.ladybug import compact as compacting
 from drag_graph.stores.ladybug import snapshot
 from drag_graph.stores.ladybug import store_files as files
 from drag_graph.stores.ladybug.ladybug_errors import COMMITTED, WRITE_FAILURE, translate
+from drag_graph.stores.ladybug.ladybug_query import read_rows
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction, Plans, rows_of
 from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.transaction import Row
@@ -233,20 +235,28 @@ class Engine:
         with self._borrowed() as connection:
             yield from rows_of(connection, text, bound, self.location, self._check)
 
+    def query(self, statement: str, limit: int, seconds: float) -> QueryRows:
+        """Return what a person's statement reads (`read_rows`)."""
+        with self._borrowed(fresh=True) as connection:
+            rows = read_rows(connection, statement, limit, seconds, self.location)
+            if self._check:
+                self._check()
+            return rows
+
     @contextmanager
-    def _borrowed(self) -> Iterator[Any]:
-        """Lend an idle reading connection, or a new one. One that met an error is not lent again."""
+    def _borrowed(self, *, fresh: bool = False) -> Iterator[Any]:
+        """Lend an idle reading connection, or a new one. One that met an error, or is `fresh`, is not lent again."""
         with self._reading:
             self._reading.wait_for(lambda: not self._is_waited_for)
             self._readers += 1
         usable, connection = False, None
         try:
             with self._idle_lock:
-                connection = self._idle.pop() if self._idle else None
+                connection = self._idle.pop() if self._idle and not fresh else None
             if connection is None:
                 connection = self._connect()
             yield connection
-            usable = True
+            usable = not fresh
         except GeneratorExit:
             usable = True
             raise

@@ -11,12 +11,14 @@ from typing import Self
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports.graph_store import Migration
+from drag_graph.ports.query_rows import QueryRows
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.ladybug.engine import Engine, open_engine
 from drag_graph.stores.ladybug.ladybug_errors import FOREIGN_TABLES
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.ladybug.vector_index import vector_bytes, vector_of
 from drag_graph.stores.shared import migrations as migrate
+from drag_graph.stores.shared.reading_statement import check_reads
 from drag_graph.stores.shared.transaction import Result
 
 
@@ -117,6 +119,10 @@ class LadybugAccess:
                 token = uuid.uuid4().hex
                 links = token if session.changed_links else ""
                 session.run("index_revise", key=revision_key(self._namespace), revision=token, links=links)
+
+    def query(self, statement: str, *, limit: int, seconds: float) -> QueryRows:
+        check_reads(statement)
+        return self.ready().query(statement, limit, seconds)
 
     def in_reading(self, work: Callable[[LadybugTransaction], Result]) -> Result:
         """Return what `work` returns of a reading transaction."""

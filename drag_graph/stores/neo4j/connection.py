@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.log import event, slow
+from drag_graph.ports.query_rows import QueryRows
 from drag_graph.stores.neo4j.neo4j_errors import CREDENTIALS, explain, is_passing, may_have_come_through
+from drag_graph.stores.neo4j.neo4j_query import read_rows
 from drag_graph.stores.shared.cypher_files import load
 
 if TYPE_CHECKING:
@@ -129,6 +131,12 @@ class Neo4jConnection:
         self.open()
         with self._explained():
             return self._repeated(lambda: self._statements(work, "WRITE" if current else "READ"))
+
+    def query(self, statement: str, limit: int, seconds: float) -> QueryRows:
+        """Return what a person's statement reads (`read_rows`)."""
+        self.open()
+        with self._explained(), self._session("READ") as session:
+            return read_rows(session, statement, limit, seconds)
 
     def write(self, work: Callable[[Work], Result]) -> Result:
         """Run `work` in one write transaction, and again after a temporary failure. Running it twice must be safe.

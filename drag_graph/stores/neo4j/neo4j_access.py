@@ -13,9 +13,11 @@ from drag_graph.errors import StoreUnfit
 from drag_graph.log import event
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports.graph_store import Migration
+from drag_graph.ports.query_rows import QueryRows
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.neo4j.connection import Neo4jConnection, Work
 from drag_graph.stores.shared import migrations as migrate
+from drag_graph.stores.shared.reading_statement import check_reads
 
 Result = TypeVar("Result")
 
@@ -138,6 +140,11 @@ class Neo4jAccess:
             # A replica may not have received an upgrade yet.
             migrate.require("neo4j", partial(self._history, current=True), f"the store at {self.location}", self._uri)
         self._migrated = True
+
+    def query(self, statement: str, *, limit: int, seconds: float) -> QueryRows:
+        check_reads(statement)
+        self._require_schema()
+        return self._connection.query(statement, limit, seconds)
 
     def in_reading(self, work: Callable[[Work], Result]) -> Result:
         """Return what `work` returns of a reading transaction; it may be called again. Raises StoreError."""

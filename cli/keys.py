@@ -1,0 +1,82 @@
+"""`drag-graph keys`: who may call the service."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from . import options, render
+
+if TYPE_CHECKING:
+    from drag_graph.app.application import DragGraph
+
+app = typer.Typer(no_args_is_help=True, help="Manage who may call the service: add a key, list keys, revoke one.")
+KeyName = Annotated[str, typer.Argument(help="Name of the key.", show_default=False)]
+
+
+@app.command()
+@options.with_settings("store", "ledger")
+def add(
+    graph: "DragGraph",
+    name: KeyName,
+    role: Annotated[
+        Literal["reader", "editor", "admin"],
+        typer.Option("--role", help="reader asks and searches; editor also runs jobs; admin also queries and erases."),
+    ] = "reader",
+    namespace: Annotated[
+        list[str] | None, typer.Option("--namespace", help="A namespace that the key opens. Repeatable.")
+    ] = None,
+    expires: Annotated[str, typer.Option("--expires", help="Time until the key expires: 90d, 12h. Default: never.")] = "",
+    budget_usd: Annotated[
+        float | None, typer.Option("--budget-usd", min=0, help="What all jobs of the key may spend together, in US dollars.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Add a key for the service and print it. It is shown only once, because only its hash is stored.
+
+    Examples:
+      drag-graph keys add dashboard --namespace papers
+      drag-graph keys add nightly --role editor --namespace papers --expires 90d --budget-usd 5
+    """
+    added = graph.service.add_key(name, role, namespaces=namespace or (), expires=expires, budget_usd=budget_usd)
+    if json:
+        render.document(added.to_dict())
+        return
+    render.write(f"{added.secret}\n")
+    typer.echo(f"Shown only once. Send it as `Authorization: Bearer KEY`. Revoke it: drag-graph keys revoke {name}", err=True)
+
+
+@app.command("list")
+@options.with_settings("store", "ledger")
+def list_(graph: "DragGraph", json: options.Json = False) -> None:
+    """List the keys with what their jobs have spent, also expired and revoked keys.
+
+    Example: drag-graph keys list
+    """
+    listed = graph.service.keys()
+    if json:
+        render.document(listed.to_dict())
+    elif not listed.keys:
+        typer.echo("There are no keys. Add one: drag-graph keys add NAME --namespace NAMESPACE")
+    else:
+        rows = (
+            (
+                *(key.name, key.role, ", ".join(key.namespaces), key.state, key.expires_at or "-"),
+                *(f"${key.spent_usd:.4f}", "-" if key.budget_usd is None else f"${key.budget_usd:.2f}"),
+            )
+            for key in listed.keys
+        )
+        render.table(("name", "role", "namespaces", "state", "expires", "spent", "budget"), rows, wrapped="namespaces")
+
+
+@app.command()
+@options.with_settings("store", "ledger")
+def revoke(graph: "DragGraph", name: KeyName, json: options.Json = False) -> None:
+    """Revoke a key for good. A running service refuses it at once.
+
+    Example: drag-graph keys revoke nightly
+    """
+    revoked = graph.service.revoke(name)
+    if json:
+        render.document(revoked.to_dict())
+    else:
+        render.write(f"Revoked {name}.\n")

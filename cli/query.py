@@ -1,0 +1,52 @@
+"""`drag-graph query`."""
+
+import csv
+import json as json_module
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options, render
+from .output import refuse
+
+if TYPE_CHECKING:
+    from drag_graph.app.application import DragGraph
+
+
+@options.with_settings(*options.STORE, to_file=True)
+def query(
+    graph: "DragGraph",
+    statement: Annotated[str, typer.Argument(help="A Cypher statement that only reads.", show_default=False)],
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of rows.")] = 100,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds after which the statement is stopped.")] = 10.0,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Execute a Cypher statement that only reads, on the whole store.
+
+    The store refuses writes, files and procedures. The statement sees all namespaces of the store. The dialect is that of the
+    store: Neo4j's, or ladybug's for an embedded store (docs/graph.md).
+
+    Examples:
+      drag-graph query "MATCH p=(e:Entity)-[t:TRIPLE]->(o) RETURN p" --limit 5 --json
+      drag-graph query "MATCH path=(s:Source)-->() RETURN s.name, count(*)" --csv -o names.csv
+    """
+    refuse("query", {"Pass only one of --json and --csv.": json and as_csv})
+    found = graph.store.query(statement, limit=limit, timeout=timeout)
+    if json:
+        render.document(found.to_dict())
+    elif as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerows([found.columns, *(map(_cell, row) for row in found.rows)])
+    else:
+        render.table(found.columns, (list(map(_cell, row)) for row in found.rows))
+    if found.truncated and not json:
+        typer.echo(f"Only the first {limit} rows; --limit changes that.", err=True)
+
+
+def _cell(value: Any) -> str:
+    """Return a value as the text of a cell."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json_module.dumps(value, ensure_ascii=False)

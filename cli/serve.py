@@ -1,0 +1,81 @@
+"""`drag-graph serve`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options, render
+
+if TYPE_CHECKING:
+    from drag_graph.app.application import DragGraph
+
+ServicePanel = "Service"
+
+
+@options.with_settings(
+    *options.PANELS["Student"],
+    *options.PANELS["Teacher"],
+    *options.PANELS["Documents"],
+    *options.PANELS["Communities"],
+    *options.PANELS["Privacy"],
+    *options.PANELS["Store"],
+)
+def serve(
+    graph: "DragGraph",
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on. Beyond this machine, keys and TLS are required.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 is any free port.")] = 8080,
+    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Certificate (PEM).", show_default=False)] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Key of the certificate (PEM).", show_default=False)] = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="A proxy encrypts the requests; keys are required.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option("--allow-host", help="A name of this service in the Host header. Repeatable.")
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None, typer.Option("--cors-origin", help="A web page's origin that may call the service. Repeatable.")
+    ] = None,
+    allow_urls: Annotated[bool, typer.Option("--allow-urls", help="Jobs may fetch documents from public addresses.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Answer over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.
+
+    While it runs, no other process can write to an embedded store. At the end, open requests are finished first. On this
+    machine the service works without keys. Each request is logged on stderr as one JSON line, without its text.
+
+    Examples:
+      drag-graph serve --store graph.lbug --student ollama/llama3.1
+      drag-graph serve --host 0.0.0.0 --tls-cert service.pem --tls-key service.key
+    """
+    import threading
+    from contextlib import closing
+
+    from drag_graph import log
+    from drag_graph.compose.site_setup import require_service_packages
+    from drag_graph.concurrency.interruption import on_end
+
+    require_service_packages()
+    from drag_graph.service.keys import KeyRing
+    from drag_graph.service.limits import Limits
+    from drag_graph.service.server import ServicePlace, served
+
+    log.configure("info", as_json=True)
+    ended = threading.Event()
+    place = ServicePlace(host, port, tls_cert, tls_key, behind_proxy)
+    limits = Limits(hosts=tuple(allow_host or ()), origins=tuple(cors_origin or ()), allows_urls=allow_urls)
+    with (
+        closing(KeyRing(graph.settings.service_records_path)) as ring,
+        on_end(ended.set),
+        served(graph, place, limits, ring) as running,
+    ):
+        needs_key = not ring.is_empty()
+        if json:
+            render.document({"address": running.address, "store": graph.settings.store, "needs_key": needs_key})
+        else:
+            render.write(f"Serving {graph.settings.store} at {running.address}. Stop with Ctrl-C.\n")
+            if not needs_key:
+                render.write("No key is required, so every program on this machine can use it.\n")
+        ended.wait()

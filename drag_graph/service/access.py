@@ -1,0 +1,101 @@
+"""Who may call a route, and in which namespace: `requires` is the dependency of every route."""
+
+import hmac
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from drag_graph.app.application import DragGraph
+from drag_graph.errors import NotStored
+from drag_graph.service.errors import RequestRefused
+from drag_graph.service.keys import ALL_NAMESPACES, ROLES, KeyRing, KeyRole
+from drag_graph.sites.wire import is_loopback
+
+LOCAL = "local"
+"""Name of the caller with the token of this machine, or on the loopback address if there are no keys. No key has this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The caller of a route, and the graph in the namespace of the request. `ALL_NAMESPACES` stands for all of them."""
+
+    name: str
+    role: KeyRole
+    namespaces: frozenset[str]
+    graph: DragGraph
+
+
+class ServiceAccess:
+    """Turns the headers of a request into its caller. Thread-safe.
+
+    `local_token` is the token of the discovery file, which counts as an administrator's; empty for none. While the ring is
+    empty, callers on the loopback address are administrators. Without a ring, everybody is.
+    """
+
+    def __init__(self, graph: DragGraph, ring: KeyRing | None, local_token: str = "") -> None:
+        self._ring = ring
+        self._graph = graph
+        self._token = local_token
+        self._graphs = {graph.settings.namespace: graph}
+        self._opened = ExitStack()
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the graphs of other namespaces."""
+        self._opened.close()
+
+    def graph_in(self, namespace: str) -> DragGraph:
+        """Return the graph in a namespace. Raises ConfigurationError for a name that is not usable."""
+        with self._lock:
+            if namespace not in self._graphs:
+                self._graphs[namespace] = self._opened.enter_context(self._graph.in_namespace(namespace))
+            return self._graphs[namespace]
+
+    def caller(self, request: Request, role: KeyRole) -> Caller:
+        """Return the caller of a request.
+
+        Raises RequestRefused: 401 without a valid key, 403 if its role is below `role`. Raises NotStored for a namespace that
+        the key lacks.
+        """
+        name, own_role, namespaces = self._identity(request)
+        if ROLES.index(own_role) < ROLES.index(role):
+            hint = "Use a key with this role: drag-graph keys add NAME --role ROLE"
+            raise RequestRefused(403, "RoleTooLow", f"This requires the role {role!r}; the key has {own_role!r}.", hint=hint)
+        namespace = _unicode(request.headers.get("x-namespace", "")) or self._graph.settings.namespace
+        if not namespaces & {namespace, ALL_NAMESPACES}:
+            raise NotStored(f"There is no namespace {namespace!r}.", hint="Name another one in the header X-Namespace.")
+        return Caller(name, own_role, namespaces, self.graph_in(namespace))
+
+    def _identity(self, request: Request) -> tuple[str, KeyRole, frozenset[str]]:
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        secret = secret.strip() if scheme.lower() == "bearer" else ""
+        key = self._ring.find(secret) if self._ring else None
+        is_local = hmac.compare_digest(secret.encode(), self._token.encode()) and bool(self._token)
+        if key is not None:
+            return key.name, key.role, frozenset(key.namespaces)
+        if is_local or self._is_open_to(request.client.host if request.client else ""):
+            return LOCAL, "admin", frozenset({ALL_NAMESPACES})
+        hint = "Send `Authorization: Bearer KEY` with a key of `drag-graph keys add`."
+        raise RequestRefused(401, "KeyRefused", "A valid key is required.", hint=hint, headers={"WWW-Authenticate": "Bearer"})
+
+    def _is_open_to(self, host: str) -> bool:
+        return self._ring is None or (is_loopback(host) and self._ring.is_empty())
+
+
+def _unicode(header: str) -> str:
+    """Return a header that was sent in UTF-8; servers decode it as Latin-1."""
+    return header.encode("latin-1").decode("utf-8", "replace")
+
+
+def requires(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
+    """Return the dependency of a route that callers with `role`, or a higher one, may call."""
+
+    async def caller(request: Request) -> Caller:
+        access: ServiceAccess = request.app.state.access
+        return access.caller(request, role)
+
+    caller.role = role  # type: ignore[attr-defined]
+    return caller

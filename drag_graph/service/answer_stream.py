@@ -1,0 +1,67 @@
+"""An answer as server-sent events."""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from fastapi.responses import StreamingResponse
+
+from drag_graph.concurrency.interruption import interrupted
+from drag_graph.ports.model_roles import OnToken
+from drag_graph.service.ask_queue import AskQueue
+from drag_graph.service.errors import body_of, log_unexpected
+
+EVENT_STREAM = "text/event-stream"
+SILENCE = 15.0
+"""Seconds after which a comment is sent, so that nothing between client and service closes the connection."""
+Ask = Callable[[OnToken | None], Mapping[str, Any]]
+
+
+def streamed(asks: AskQueue, ask: Ask) -> StreamingResponse:
+    """Return the reply that streams an answer: `token` events, then `answer`, or `error`.
+
+    If the client leaves, the student is stopped at its next token. Raises RequestRefused if too many questions wait.
+    """
+    loop, tokens, left = asyncio.get_running_loop(), asyncio.Queue[str](), threading.Event()
+
+    def on_token(text: str) -> None:
+        if left.is_set():
+            raise interrupted()
+        loop.call_soon_threadsafe(tokens.put_nowait, text)
+
+    future = asks.submit(lambda: ask(on_token))
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(asks, future, tokens, left), media_type=EVENT_STREAM, headers=headers)
+
+
+async def _events(
+    asks: AskQueue, future: Future[Mapping[str, Any]], tokens: asyncio.Queue[str], left: threading.Event
+) -> AsyncIterator[str]:
+    result = asyncio.ensure_future(asks.result(future))
+    try:
+        while not result.done() or not tokens.empty():
+            waiting = asyncio.ensure_future(tokens.get())
+            await asyncio.wait({waiting, result}, timeout=SILENCE, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                yield event("token", {"text": waiting.result()})
+                continue
+            waiting.cancel()
+            if not result.done():
+                yield ": waiting\n\n"
+            elif tokens.empty():
+                break
+        yield event("answer", result.result())
+    except Exception as error:  # noqa: BLE001 - the reply has begun, so its error is an event
+        log_unexpected(error)
+        yield event("error", body_of(error))
+    finally:
+        left.set()
+        result.cancel()
+
+
+def event(name: str, document: Mapping[str, Any]) -> str:
+    """Return a server-sent event. JSON escapes line breaks, so its data is one line."""
+    return f"event: {name}\ndata: {json.dumps(document, ensure_ascii=False)}\n\n"

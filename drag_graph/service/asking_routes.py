@@ -1,0 +1,193 @@
+"""Routes that ask, search and look: each validates, calls one method of the application, and returns its `to_dict()`."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from starlette.concurrency import run_in_threadpool
+
+from drag_graph.app.answer_results import GivenAnswer
+from drag_graph.model import Mode
+from drag_graph.ports.model_roles import OnToken
+from drag_graph.ports.setting_types import Fraction, NonNegativeInt, PositiveInt, Privacy
+from drag_graph.service.access import Caller, requires
+from drag_graph.service.answer_stream import EVENT_STREAM, streamed
+from drag_graph.service.errors import REPLIES, RequestRefused
+from drag_graph.service.service_state import state_of
+
+Reader = Annotated[Caller, Depends(requires("reader"))]
+Editor = Annotated[Caller, Depends(requires("editor"))]
+Admin = Annotated[Caller, Depends(requires("admin"))]
+ShortText = Annotated[str, StringConstraints(max_length=1_000)]
+LongText = Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
+Id = Annotated[str, Path(pattern=r"^[0-9a-f]{4,32}$", description="An id, or the beginning of one (4 digits or more).")]
+WholeId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="A whole id.")]
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+Offset = Annotated[int, Query(ge=0, le=2**31)]
+PageFormat = Literal["json", "prov", "html"]
+
+router = APIRouter(prefix="/api/v1", responses=REPLIES)
+
+
+class RequestBody(BaseModel):
+    """A body; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Restricted(RequestBody):
+    """Restrictions of a search, as flags of `drag-graph search`."""
+
+    sources: Annotated[list[ShortText], Field(max_length=100)] = []
+    since: ShortText = ""
+    until: ShortText = ""
+    tags: Annotated[list[ShortText], Field(max_length=100)] = []
+    token_budget: Annotated[int, Field(ge=1, le=100_000)] | None = None
+
+
+class AskRequest(Restricted):
+    """A question, or the id of a stored one. Settings that are left out are those of the service."""
+
+    question: LongText | None = None
+    options: Annotated[list[LongText], Field(max_length=26)] = []
+    query_id: ShortText | None = None
+    keep: bool = True
+    explain: bool = False
+    local: bool = False
+    mode: Mode | None = None
+    line_format: Literal["arrow", "sentence", "json"] | None = None
+    max_lines: PositiveInt | None = None
+    shared_lines: NonNegativeInt | None = None
+    line_order: Literal["best-first", "best-last"] | None = None
+    brief: bool | None = None
+    abstain: bool | None = None
+    max_answer_tokens: Annotated[int, Field(ge=1, le=8_192)] | None = None
+    relevance: Fraction | None = None
+
+
+class SearchRequest(Restricted):
+    """A question, or some words."""
+
+    text: LongText
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class PrivacyRequest(RequestBody):
+    """Questions, of which nothing is sent."""
+
+    questions: Annotated[list[LongText], Field(min_length=1, max_length=100)]
+    why: bool = False
+    privacy: Privacy | None = None
+
+
+class CypherRequest(RequestBody):
+    """A statement that reads."""
+
+    statement: Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 100
+    timeout: Annotated[float, Field(gt=0, le=600)] = 10.0
+
+
+@router.post("/ask", responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}})
+async def ask(body: AskRequest, caller: Reader, request: Request) -> Response:
+    """Answer a question. With `Accept: text/event-stream` the answer is streamed as events `token`, `answer` and `error`."""
+    state = state_of(request)
+    values = body.model_dump(exclude={"explain"}, exclude_none=True)
+
+    def answer(on_token: OnToken | None = None) -> Mapping[str, Any]:
+        with state.metrics.counted_ask(body.mode or caller.graph.settings.mode) as counted:
+            given: GivenAnswer = caller.graph.ask(**values, on_token=on_token)
+            counted(given)
+        return given.to_dict(explain=body.explain)
+
+    if EVENT_STREAM in request.headers.get("accept", ""):
+        return streamed(state.asks, answer)
+    return JSONResponse(await state.asks.run(answer))
+
+
+@router.post("/search")
+async def search(body: SearchRequest, caller: Reader, request: Request) -> JSONResponse:
+    """Search without a student: sources, texts and edges, best first."""
+    values = body.model_dump(exclude_none=True)
+    return JSONResponse(await state_of(request).asks.run(lambda: caller.graph.search(**values).to_dict()))
+
+
+@router.get("/sources")
+async def sources(caller: Reader, limit: Limit = 50, offset: Offset = 0) -> JSONResponse:
+    """List the stored queries and documents, newest first. `X-Total-Count` is the number of all."""
+    listed = await run_in_threadpool(lambda: caller.graph.show(limit=limit, offset=offset))
+    return JSONResponse(listed.to_dict(), headers={"X-Total-Count": str(listed.total)})
+
+
+@router.get("/sources/{source_id}")
+async def source(source_id: Id, caller: Reader) -> JSONResponse:
+    """Describe one stored query or document."""
+    stored = await run_in_threadpool(caller.graph.show, source_id)
+    return JSONResponse(stored.summary())
+
+
+@router.delete("/sources/{source_id}")
+async def erase(source_id: WholeId, caller: Editor) -> JSONResponse:
+    """Erase a source with everything that rests on it, also from the store's file."""
+    erased = await run_in_threadpool(caller.graph.store.erase, source_id)
+    return JSONResponse(erased.to_dict())
+
+
+@router.get("/sources/{source_id}/subgraph")
+async def subgraph(source_id: Id, caller: Reader, format: Literal["json", "html"] = "json") -> Response:  # noqa: A002
+    """Return the evidence, triples and edges of a source, as JSON or as a picture."""
+    stored = await run_in_threadpool(caller.graph.show, source_id)
+    if format == "html":
+        return HTMLResponse(await run_in_threadpool(stored.to_html))
+    return JSONResponse(await run_in_threadpool(stored.to_dict))
+
+
+@router.get("/answers")
+async def answers(caller: Reader, limit: Limit = 50, query_id: ShortText | None = None) -> JSONResponse:
+    """List stored answers, newest first."""
+    listed = await run_in_threadpool(partial(caller.graph.answers, query_id, limit=limit))
+    return JSONResponse(listed.to_dict())
+
+
+@router.get("/answers/{answer_id}")
+async def answer(answer_id: Id, caller: Reader) -> JSONResponse:
+    """Return one stored answer."""
+    return JSONResponse((await run_in_threadpool(caller.graph.answer, answer_id)).to_dict())
+
+
+@router.get("/answers/{answer_id}/audit")
+async def audit(answer_id: Id, caller: Reader, format: PageFormat = "json") -> Response:  # noqa: A002
+    """Trace an answer back to evidence and teacher calls, as JSON, W3C PROV or a page."""
+    traced = await run_in_threadpool(lambda: caller.graph.answer(answer_id).audit())
+    match format:
+        case "html":
+            return HTMLResponse(await run_in_threadpool(traced.to_html))
+        case "prov":
+            return JSONResponse(await run_in_threadpool(traced.to_prov))
+        case "json":
+            return JSONResponse(traced.to_dict())
+
+
+@router.get("/communities")
+async def communities(caller: Reader) -> JSONResponse:
+    """List the stored communities, the largest first."""
+    return JSONResponse((await run_in_threadpool(caller.graph.stored_communities)).to_dict())
+
+
+@router.post("/privacy/check")
+async def privacy_check(body: PrivacyRequest, caller: Reader) -> JSONResponse:
+    """Show what the privacy gate would send of each question. Nothing is sent."""
+    check = partial(caller.graph.privacy.check, **body.model_dump())
+    return JSONResponse((await run_in_threadpool(check)).to_dict())
+
+
+@router.post("/query")
+async def query(body: CypherRequest, caller: Admin) -> JSONResponse:
+    """Execute a Cypher statement that only reads. It sees all namespaces, so a key for some of them does not suffice."""
+    if caller.namespaces is not None:
+        hint = "Use `drag-graph query` on the machine of the service."
+        raise RequestRefused(403, "NamespaceRefused", "A statement sees all namespaces, and a key opens only some.", hint=hint)
+    return JSONResponse((await run_in_threadpool(partial(caller.graph.store.query, **body.model_dump()))).to_dict())

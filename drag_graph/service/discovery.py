@@ -1,0 +1,67 @@
+"""The file by which commands on this machine find the running service."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from drag_graph.errors import ConfigurationError
+from drag_graph.files import replacing
+from drag_graph.identity import sha256_of
+
+PATIENCE = 2.0
+"""Seconds in which a running service must answer."""
+OTHERS_RIGHTS = 0o077
+
+
+@dataclass(frozen=True, slots=True)
+class RunningService:
+    """Address and token of the service on this machine that holds a store."""
+
+    address: str
+    token: str
+
+
+def instance_of(token: str) -> str:
+    """Return what `/health` says of the service with this token."""
+    return sha256_of(token)[:16]
+
+
+def running_service(file: Path) -> RunningService | None:
+    """Return the service of a discovery file, None if there is none or a killed service has left the file.
+
+    A file that others can read or write, or that belongs to somebody else, is not trusted.
+    """
+    if not file.exists():
+        return None
+    import httpx
+
+    try:
+        status = file.stat()
+        if status.st_mode & OTHERS_RIGHTS or status.st_uid != os.getuid():
+            return None
+        content = json.loads(file.read_text(encoding="utf-8"))
+        service = RunningService(str(content["address"]), str(content["token"]))
+        reply = httpx.get(f"{service.address}/health", timeout=PATIENCE, trust_env=False)
+        return service if reply.json()["instance"] == instance_of(service.token) else None
+    except (OSError, ValueError, KeyError, TypeError, httpx.HTTPError, httpx.InvalidURL):
+        return None
+
+
+@contextmanager
+def announced(file: Path, service: RunningService) -> Iterator[None]:
+    """Keep the discovery file during the block.
+
+    Raises ConfigurationError if another service has announced itself there, or the file cannot be written.
+    """
+    if other := running_service(file):
+        hint = "Stop it first, or serve another store."
+        raise ConfigurationError(f"A service for this store already runs at {other.address}.", hint=hint)
+    try:
+        with replacing(file) as text:
+            json.dump({"address": service.address, "token": service.token}, text)
+        yield
+    finally:
+        file.unlink(missing_ok=True)

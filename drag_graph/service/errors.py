@@ -1,0 +1,125 @@
+"""Errors as replies: every error is `{"error": {"type", "message", "hint"}}` with one status for each class."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from drag_graph import errors, log
+
+STATUSES: Mapping[type[errors.DragGraphError], int] = {
+    errors.DragGraphError: 500,
+    errors.ConfigurationError: 422,
+    errors.MissingExtra: 501,
+    errors.StoreError: 500,
+    errors.SubgraphRefused: 422,
+    errors.StoreUnavailable: 503,
+    errors.StoreLocked: 503,
+    errors.NotStored: 404,
+    errors.ModelError: 502,
+    errors.ModelUnavailable: 503,
+    errors.CloudError: 502,
+    errors.CloudUnavailable: 503,
+    errors.ReplyError: 502,
+    errors.ContextOverflow: 422,
+    errors.QueryInvalid: 422,
+    errors.DocumentUnusable: 422,
+    errors.Withheld: 403,
+    errors.AwaitsBatch: 409,
+    errors.BudgetReached: 402,
+    errors.Interrupted: 503,
+}
+"""The status of each class; a class that is not here has that of its parent."""
+RETRY_SECONDS = 5
+LONGEST_MESSAGE = 300
+
+
+class ErrorDetail(BaseModel):
+    """What failed, and how to fix it."""
+
+    type: str
+    message: str
+    hint: str
+
+
+class ErrorReply(BaseModel):
+    """The body of every reply that is an error."""
+
+    error: ErrorDetail
+
+
+class RequestRefused(HTTPException):
+    """The service refuses a request before the application receives it. `kind` is the error's `type`."""
+
+    def __init__(
+        self, status: int, kind: str, message: str, *, hint: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, message, headers)
+        self.kind = kind
+        self.hint = hint
+
+
+REPLIES: dict[int | str, dict[str, Any]] = {"4XX": {"model": ErrorReply}, "5XX": {"model": ErrorReply}}
+"""Errors in the schema of a route."""
+
+
+def status_of(error: BaseException) -> int:
+    """Return the HTTP status of an error."""
+    if isinstance(error, HTTPException):
+        return error.status_code
+    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+
+
+def body_of(error: BaseException) -> dict[str, Any]:
+    """Return the body of an error. That of an unexpected one says only that it happened."""
+    match error:
+        case errors.DragGraphError():
+            kind, message, hint = type(error).__name__, str(error), error.hint
+        case RequestRefused():
+            kind, message, hint = error.kind, error.detail, error.hint
+        case HTTPException():
+            kind, message, hint = "HTTPError", f"{error.detail}.", "See the routes in docs/service.md or at /docs."
+        case RequestValidationError():
+            kind, message, hint = "RequestInvalid", _problem(error), "The schema of the request is at /docs."
+        case _:
+            kind, message = "InternalError", "The service failed. This is a fault of drag-graph."
+            hint = "Report it with the log line of this request (X-Request-Id)."
+    return {"error": {"type": kind, "message": message, "hint": hint}}
+
+
+def reply_to(error: BaseException) -> JSONResponse:
+    """Return the reply to a request that ended with an error, and log an unexpected one."""
+    status = 422 if isinstance(error, RequestValidationError) else status_of(error)
+    log_unexpected(error)
+    headers = dict(getattr(error, "headers", None) or {})
+    if getattr(error, "retryable", False):
+        headers["Retry-After"] = str(RETRY_SECONDS)
+    return JSONResponse(body_of(error), status, headers)
+
+
+def log_unexpected(error: BaseException) -> None:
+    """Log an error that is a fault of drag-graph, without its text, which may contain a question."""
+    if not isinstance(error, errors.DragGraphError | HTTPException | RequestValidationError):
+        log.event("failed", level=logging.ERROR, reason=type(error).__name__)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Let the application reply to errors in our shape."""
+
+    async def handle(_request: Request, error: Exception) -> JSONResponse:
+        return reply_to(error)
+
+    for kind in (errors.DragGraphError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, handle)
+
+
+def _problem(error: RequestValidationError) -> str:
+    """Return the first problem of an invalid request, without the value."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}."[:LONGEST_MESSAGE]

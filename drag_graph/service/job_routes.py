@@ -1,0 +1,255 @@
+"""Routes for jobs: submit, list, follow, cancel, and get the result."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+
+from drag_graph.errors import DragGraphError
+from drag_graph.model import Domain, Merge, Strategy
+from drag_graph.ports.setting_types import Fraction, PositiveInt
+from drag_graph.service.access import Caller, requires
+from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event
+from drag_graph.service.asking_routes import LongText, RequestBody, ShortText
+from drag_graph.service.errors import REPLIES, RequestRefused
+from drag_graph.service.job_table import JobKind, ServiceJob
+from drag_graph.service.job_work import DOCUMENTS, TEXT, write_questions
+from drag_graph.service.jobs import JobQueue
+from drag_graph.service.page_fetch import parsed_url, public_address
+from drag_graph.service.service_state import state_of
+from drag_graph.service.uploads import check_name, check_uploads, save_uploads
+from drag_graph.settings import Settings, changed_settings
+
+Reader = Annotated[Caller, Depends(requires("reader"))]
+Editor = Annotated[Caller, Depends(requires("editor"))]
+JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="The id of a job.")]
+MOST_FILES = 100
+POLL = 0.1
+"""Seconds between two looks for news of a job."""
+router = APIRouter(prefix="/api/v1/jobs", responses=REPLIES)
+
+
+class RunSettings(RequestBody):
+    """The settings that a caller may choose. Models, addresses and files are those of the service."""
+
+    plan: Literal["lean", "paper"] | None = None
+    number_of_evidence: PositiveInt | None = None
+    blind: bool | None = None
+    extractor: Literal["auto", "teacher", "patterns"] | None = None
+    ranking: Literal["weighted", "rank-sum"] | None = None
+    alpha: Fraction | None = None
+    rank_relations: bool | None = None
+    statements: Literal["joined", "teacher"] | None = None
+    top_k: PositiveInt | None = None
+    strategy: Strategy | None = None
+    merge: Merge | None = None
+    threshold: Fraction | None = None
+    budget_usd: Annotated[float, Field(ge=0)] | None = None
+    retry_quarantined: bool = False
+
+
+class JobQuestion(RequestBody):
+    """A question as in a line of JSON Lines."""
+
+    question: LongText
+    options: Annotated[list[LongText], Field(max_length=26)] | None = None
+    id: ShortText | None = None
+    domain: Domain | None = None
+
+
+class DistillRequest(RunSettings):
+    """Questions for the teacher."""
+
+    questions: Annotated[list[LongText | JobQuestion], Field(min_length=1, max_length=10_000)]
+    domain: Domain | None = None
+    add: bool = False
+
+
+class RefreshRequest(RunSettings):
+    """Which stored questions to distil again."""
+
+    expired: bool = False
+    failed: bool = False
+    limit: Annotated[int, Field(ge=1, le=2**31)] | None = None
+
+
+class ExportRequest(RequestBody):
+    """What `drag-graph export` takes."""
+
+    format: Literal["jsonl", "subgraphs"] = "jsonl"
+    full: bool = False
+
+
+def _queue(request: Request) -> JobQueue:
+    queue: JobQueue = request.app.state.jobs
+    return queue
+
+
+Queue = Annotated[JobQueue, Depends(_queue)]
+
+
+@router.post("/distill", status_code=202)
+async def distill(body: DistillRequest, caller: Editor, queue: Queue) -> JSONResponse:
+    """Ask the teacher about questions, as `drag-graph distill`."""
+    values = body.model_dump(exclude_none=True)
+    questions = [{"question": one} if isinstance(one, str) else one for one in values.pop("questions")]
+    return await _submitted(queue, "distill", caller, values, partial(write_questions, questions))
+
+
+@router.post("/refresh", status_code=202)
+async def refresh(body: RefreshRequest, caller: Editor, queue: Queue) -> JSONResponse:
+    """Distil again what has expired or led to wrong answers, as `drag-graph refresh`."""
+    if not body.expired and not body.failed:
+        raise RequestRefused(422, "NothingChosen", "Nothing to refresh was chosen.", hint="Set `expired`, `failed` or both.")
+    return await _submitted(queue, "refresh", caller, body.model_dump(exclude_none=True))
+
+
+@router.post("/link", status_code=202)
+async def link(caller: Editor, queue: Queue) -> JSONResponse:
+    """Join what the sources have in common, as `drag-graph link`."""
+    return await _submitted(queue, "link", caller, {})
+
+
+@router.post("/export", status_code=202)
+async def export(body: ExportRequest, caller: Editor, queue: Queue) -> JSONResponse:
+    """Export the namespace. The result can be downloaded for 24 hours."""
+    if body.full and body.format == "subgraphs":
+        raise RequestRefused(422, "FormatRefused", "`full` works with the format `jsonl` only.", hint="Leave it out.")
+    return await _submitted(queue, "export", caller, body.model_dump())
+
+
+_FORM = {
+    "type": "object",
+    "properties": {
+        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+        **{name: {"type": "string"} for name in ("text", "name", "url")},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+}
+
+
+@router.post("/ingest", status_code=202, openapi_extra={"requestBody": {"content": {"multipart/form-data": {"schema": _FORM}}}})
+async def ingest(request: Request, caller: Editor, queue: Queue) -> JSONResponse:
+    """Read documents, as `drag-graph ingest`: `files`, a `text` with its `name`, or a `url`; `tags` for all of them.
+
+    A file replaces the document that was uploaded under the same name.
+    """
+    # Parsed here, after the key is known to be valid.
+    async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES) as form:
+        files, values = await _documents(form, allows_urls=state_of(request).limits.allows_urls)
+        text = values.pop("text", None)
+
+        def write(folder: FilePath) -> None:
+            (folder / DOCUMENTS).mkdir(mode=0o700)
+            save_uploads(files, folder / DOCUMENTS)
+            if text is not None:
+                (folder / TEXT).write_text(text, encoding="utf-8")
+
+        return await _submitted(queue, "ingest", caller, values, write)
+
+
+@router.get("")
+async def jobs(caller: Reader, queue: Queue, limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> JSONResponse:
+    """List the last jobs of the namespace, newest first."""
+    listed = await run_in_threadpool(queue.jobs, caller.graph.settings.namespace, limit)
+    return JSONResponse({"jobs": [_document(queue, job) for job in listed]})
+
+
+@router.get("/{job_id}")
+async def job(job_id: JobId, caller: Reader, queue: Queue) -> JSONResponse:
+    """Describe a job: its state, how far it is, and its error."""
+    return JSONResponse(_document(queue, queue.job(job_id, caller.graph.settings.namespace)))
+
+
+@router.get("/{job_id}/events", responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}})
+async def events(job_id: JobId, caller: Reader, queue: Queue) -> Response:
+    """Follow a job: an event `progress` whenever it gets further, and `end` with the job when it has ended."""
+    namespace = caller.graph.settings.namespace
+    queue.job(job_id, namespace)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_followed(queue, job_id, namespace), media_type=EVENT_STREAM, headers=headers)
+
+
+@router.post("/{job_id}/cancel")
+async def cancel(job_id: JobId, caller: Editor, queue: Queue) -> JSONResponse:
+    """Cancel a job. What is done stays; calls in flight are finished."""
+    namespace = caller.graph.settings.namespace
+    return JSONResponse(_document(queue, await run_in_threadpool(queue.cancel, job_id, namespace)))
+
+
+@router.get("/{job_id}/result")
+async def result(job_id: JobId, caller: Reader, queue: Queue) -> Response:
+    """Return the report of a job that has ended, or the file of an export."""
+    found = queue.job(job_id, caller.graph.settings.namespace)
+    if found.kind == "export" and found.state == "done":
+        file = queue.exported_file(found)
+        if file is None:
+            raise RequestRefused(410, "ResultExpired", "The export is no longer available.", hint="Export again.")
+        return FileResponse(file, media_type="application/jsonl", filename=f"{found.kind}-{found.id[:8]}.jsonl")
+    report = await run_in_threadpool(queue.report, found)
+    if report is None:
+        raise RequestRefused(409, "NoResult", f"The job is {found.state}; it has no result.", hint="Follow its events.")
+    return JSONResponse(report)
+
+
+async def _submitted(queue: JobQueue, kind: JobKind, caller: Caller, values: dict[str, Any], *write: Any) -> JSONResponse:
+    """Queue a job and return it. Raises ConfigurationError for unusable settings."""
+    settings = {name: value for name, value in values.items() if name in Settings.model_fields}
+    changed_settings(caller.graph.settings, settings)
+    submit = partial(queue.submit, kind, caller.graph.settings.namespace, caller.name, values, *write)
+    return JSONResponse(_document(queue, await run_in_threadpool(submit)), 202)
+
+
+async def _documents(form: FormData, *, allows_urls: bool) -> tuple[Sequence[UploadFile], dict[str, Any]]:
+    """Return the files of a form and its other values. Raises RequestRefused for anything that is not usable."""
+    files = [file for file in form.getlist("files") if isinstance(file, UploadFile)]
+    texts = {name: value for name in ("text", "name", "url") if isinstance(value := form.get(name), str) and value.strip()}
+    tags = [tag for tag in form.getlist("tags") if isinstance(tag, str)]
+    if form.keys() - {"files", "text", "name", "url", "tags"} or bool(files) + ("text" in texts) + ("url" in texts) != 1:
+        hint = "Send `files`, or a `text` with its `name`, or a `url`, and `tags`."
+        raise RequestRefused(422, "DocumentsRefused", "The form has no documents, or several kinds of them.", hint=hint)
+    if ("text" in texts) != ("name" in texts):
+        raise RequestRefused(422, "DocumentsRefused", "A text needs a name.", hint="Send `text` and `name` together.")
+    check_uploads(files)
+    if "name" in texts:
+        check_name(texts["name"])
+    if "url" in texts:
+        if not allows_urls:
+            raise RequestRefused(403, "UrlsRefused", "The service fetches no URLs.", hint="Start it with `--allow-urls`.")
+        await run_in_threadpool(public_address, parsed_url(texts["url"]))
+    return files, {**texts, **({"tags": tags} if tags else {})}
+
+
+def _document(queue: JobQueue, found: ServiceJob) -> dict[str, Any]:
+    return {**found.to_dict(), "progress": queue.progress(found)}
+
+
+async def _followed(queue: JobQueue, job_id: str, namespace: str) -> AsyncIterator[str]:
+    sent: dict[str, Any] = {}
+    version, spoke_at = -1, time.monotonic()
+    while not queue.is_stopping:
+        if version != queue.version:
+            version = queue.version
+            try:
+                document = _document(queue, queue.job(job_id, namespace))
+            except DragGraphError:
+                return
+            news = {"state": document["state"], "progress": document["progress"]}
+            if news != sent:
+                sent, spoke_at = news, time.monotonic()
+                yield event("progress", news)
+            if document["finished_at"]:
+                yield event("end", document)
+                return
+        elif time.monotonic() - spoke_at > SILENCE:
+            spoke_at = time.monotonic()
+            yield ": waiting\n\n"
+        await asyncio.sleep(POLL)

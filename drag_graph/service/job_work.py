@@ -1,0 +1,111 @@
+"""What a job does: one call of the application, or the lines of an export."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from drag_graph.app.application import DragGraph
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.files import replacing
+from drag_graph.jobs.runner import OnProgress, RunProgress
+from drag_graph.service.job_table import ServiceJob
+from drag_graph.service.page_fetch import fetch_page
+from drag_graph.service.uploads import address_of_upload
+
+EXPORTED = "export.jsonl"
+QUESTIONS = "questions.jsonl"
+TEXT = "text"
+DOCUMENTS = "documents"
+REPORTED_LINES = 1000
+"""Number of lines of an export between two reports of its progress."""
+
+
+class StartedWork(Protocol):
+    """Work that has begun, as `RunHandle`."""
+
+    def cancel(self) -> None:
+        """Ask the work to stop."""
+
+    def result(self) -> Any:
+        """Wait for the report. Raises the error that stopped the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """The size of an export: lines, and bytes of the file."""
+
+    lines: int
+    bytes: int
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the report of the job."""
+        return {"lines": self.lines, "bytes": self.bytes}
+
+
+class ExportWork:
+    """Writes the lines of an export into a file, in the thread that waits for the result."""
+
+    def __init__(self, lines: Iterator[str], file: Path, on_progress: OnProgress) -> None:
+        self._lines, self._file, self._on_progress = lines, file, on_progress
+        self._interruption = Interruption()
+
+    def cancel(self) -> None:
+        """Stop before the next line."""
+        self._interruption.interrupt()
+
+    def result(self) -> ExportReport:
+        """Write the file. Raises Interrupted after `cancel`."""
+        number = 0
+        with replacing(self._file) as file:
+            for number, line in enumerate(self._lines, start=1):
+                self._interruption.check()
+                file.write(line + "\n")
+                if number % REPORTED_LINES == 0:
+                    self._on_progress(RunProgress(number))
+        self._on_progress(RunProgress(number, number))
+        return ExportReport(number, self._file.stat().st_size)
+
+
+def start_work(
+    graph: DragGraph, job: ServiceJob, folder: Path, *, budget_usd: float | None, on_progress: OnProgress
+) -> StartedWork:
+    """Start a job in its namespace, with its input in `folder`. The same call resumes a job that was stopped.
+
+    Raises what the method of the application raises before it begins.
+    """
+    request = dict(job.request)
+    run: dict[str, Any] = {"on_progress": on_progress, "wait": False}
+    paid = {**run, "job": f"service {job.id}", "budget_usd": budget_usd}
+    match job.kind:
+        case "distill":
+            return graph.distill(folder / QUESTIONS, **{**request, **paid})
+        case "refresh":
+            return graph.refresh(**{**request, **paid})
+        case "link":
+            return graph.link(**run)
+        case "export":
+            return ExportWork(graph.export(**request), folder / EXPORTED, on_progress)
+        case "ingest":
+            return graph.ingest(**_documents(request, folder), **{**request, **paid})
+
+
+def write_questions(questions: Sequence[dict[str, Any]], folder: Path) -> None:
+    """Write the input of a distillation into its folder."""
+    lines = [json.dumps(question, ensure_ascii=False) for question in questions]
+    (folder / QUESTIONS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _documents(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the documents of a job as arguments of `ingest`, and remove from the request what describes them."""
+    url, name = request.pop("url", None), request.pop("name", None)
+    if name is not None:
+        return {"text": (folder / TEXT).read_text(encoding="utf-8"), "name": name}
+    documents = folder / DOCUMENTS
+    if url is None:
+        return {"paths": documents, "addresses": {file.name: address_of_upload(file.name) for file in documents.iterdir()}}
+    page = fetch_page(url)
+    documents.mkdir(exist_ok=True)
+    (documents / page.name).write_bytes(page.content)
+    return {"paths": documents, "addresses": {page.name: url}}

@@ -1,0 +1,267 @@
+"""Jobs of the service: one after the other, each by one method of the application."""
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Self
+
+from drag_graph import log
+from drag_graph.compose.store_opening import open_ledger
+from drag_graph.errors import ConfigurationError, DragGraphError, Interrupted
+from drag_graph.jobs.run_report import RunReport
+from drag_graph.jobs.runner import RunProgress
+from drag_graph.ledger.spending import dollars
+from drag_graph.service.access import ServiceAccess
+from drag_graph.service.errors import RETRY_SECONDS, RequestRefused, body_of
+from drag_graph.service.job_table import JobKind, JobState, JobTable, ServiceJob, new_job_id
+from drag_graph.service.job_work import EXPORTED, StartedWork, start_work
+from drag_graph.service.keys import KeyRing
+
+RECORDED_EVERY = 1.0
+"""Seconds between two records of a running job's progress."""
+KEPT = timedelta(hours=24)
+"""How long an export can be downloaded."""
+GRACE = 15.0
+"""Seconds in which a job ends its calls in flight. Otherwise the next start resumes it as after a kill."""
+PAUSE = 60.0
+"""Seconds between two looks for old exports, and after a fault of the service's file."""
+
+
+class JobQueue:
+    """Accepts jobs and does one at a time. Thread-safe. Use it as a context manager: outside the block nothing is done.
+
+    Jobs that were queued or running when the process ended go on when the block begins. When it ends, the running job is
+    interrupted and queued again; a call in flight has `GRACE` seconds.
+    """
+
+    def __init__(self, path: Path, access: ServiceAccess, ring: KeyRing | None, *, most: int) -> None:
+        """`path` is the service's file; `most` is the number of jobs that may be queued or running."""
+        self.version = 0
+        """Changes with every change of a job."""
+        self._path = path
+        self._folder = path.with_name(f"{path.name}-files")
+        self._access, self._ring, self._most = access, ring, most
+        self._progress: dict[str, dict[str, Any]] = {}
+        self._running: tuple[str, StartedWork] | None = None
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._is_stopping = False
+        self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._table = JobTable(self._path)
+        self._table.requeue()
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in self._folder.iterdir():
+            if not self._is_needed(folder.name):
+                shutil.rmtree(folder)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.pause()
+        self._thread.join(GRACE)
+        if not self._thread.is_alive():
+            self._table.close()
+
+    def pause(self) -> None:
+        """Accept no more jobs, and interrupt the running one, which waits for the next start."""
+        with self._lock:
+            self._is_stopping = True
+            if self._running:
+                self._running[1].cancel()
+        self._changed()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no job is accepted any more."""
+        return self._is_stopping
+
+    def submit(
+        self,
+        kind: JobKind,
+        namespace: str,
+        caller: str,
+        request: dict[str, Any],
+        write: Callable[[Path], None] = lambda _folder: None,
+    ) -> ServiceJob:
+        """Queue a job and return it. `write` puts its input into the folder that it receives.
+
+        Raises RequestRefused: 429 if too many jobs wait, 503 if the service stops.
+        """
+        if self._is_stopping:
+            raise RequestRefused(503, "Stopping", "The service stops.", hint="Submit the job again when it runs.")
+        id_ = new_job_id()
+        folder = self._folder / id_
+        folder.mkdir(mode=0o700)
+        try:
+            write(folder)
+            is_added = self._table.add(id_, kind, namespace, caller, request, most=self._most)
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+        if not is_added:
+            shutil.rmtree(folder)
+            headers = {"Retry-After": str(RETRY_SECONDS)}
+            message = f"{self._most} jobs already wait."
+            raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=headers)
+        self._changed()
+        return self._table.job(id_)
+
+    def jobs(self, namespace: str, limit: int) -> list[ServiceJob]:
+        """Return the last jobs of a namespace, newest first."""
+        return self._table.jobs(namespace, limit)
+
+    def job(self, id_: str, namespace: str) -> ServiceJob:
+        """Return a job. Raises NotStored if the namespace has no such job."""
+        return self._table.job(id_, namespace)
+
+    def progress(self, job: ServiceJob) -> dict[str, Any]:
+        """Return how far a job is now."""
+        return self._progress.get(job.id, job.progress)
+
+    def counts(self) -> dict[JobState, int]:
+        """Return the number of jobs in each state."""
+        return self._table.counts()
+
+    def cancel(self, id_: str, namespace: str) -> ServiceJob:
+        """Cancel a job that has not ended; a running one finishes its calls in flight. Raises NotStored."""
+        self._table.job(id_, namespace)
+        self._table.cancel(id_)
+        with self._lock:
+            if self._running and self._running[0] == id_:
+                self._running[1].cancel()
+        self._remove_unneeded(id_)
+        self._changed()
+        return self._table.job(id_)
+
+    def report(self, job: ServiceJob) -> Any:
+        """Return the report of a job; None if it has none."""
+        return self._table.report(job.id)
+
+    def exported_file(self, job: ServiceJob) -> Path | None:
+        """Return the file of an export; None if it is too old."""
+        file = self._folder / job.id / EXPORTED
+        return file if file.exists() and not _is_old(job) else None
+
+    # ---- in the thread of the queue
+
+    def _work(self) -> None:
+        while not self._is_stopping:
+            try:
+                self._remove_old_exports()
+                job = self._table.take()
+                if job is not None:
+                    self._do(job)
+                    continue
+            except DragGraphError as error:
+                log.event("jobs failed", level=logging.ERROR, reason=type(error).__name__)
+            self._wake.wait(PAUSE)
+            self._wake.clear()
+
+    def _do(self, job: ServiceJob) -> None:
+        self._changed()
+        report: Any = None
+        state: JobState = "done"
+        error: dict[str, str] | None = None
+        try:
+            report = self._started(job).result()
+        except Exception as raised:  # noqa: BLE001 - the job failed; the next one begins
+            report = getattr(raised, "report", None)
+            state, error = self._ended_by(job, raised)
+        with self._lock:
+            self._running = None
+        self._table.advance(job.id, self.progress(job), self._cost(job, report))
+        if state == "queued":
+            self._table.requeue()
+        else:
+            self._table.finish(job.id, state, report.to_dict() if report is not None else None, error)
+            self._remove_unneeded(job.id)
+        self._progress.pop(job.id, None)
+        self._changed()
+
+    def _started(self, job: ServiceJob) -> StartedWork:
+        graph = self._access.graph_in(job.namespace)
+        limit = self._limit(job)
+        work = start_work(graph, job, self._folder / job.id, budget_usd=limit, on_progress=self._recorder(job))
+        with self._lock:
+            self._running = (job.id, work)
+            if self._is_stopping or self._table.job(job.id).is_cancelled:
+                work.cancel()
+        return work
+
+    def _ended_by(self, job: ServiceJob, error: Exception) -> tuple[JobState, dict[str, str] | None]:
+        """Return the state of a job that raised an error, and the error for its caller."""
+        if isinstance(error, Interrupted):
+            if self._table.job(job.id).is_cancelled:
+                return "cancelled", None
+            if self._is_stopping:
+                return "queued", None
+        elif not isinstance(error, DragGraphError):
+            log.event("job failed", level=logging.ERROR, job=job.id, reason=type(error).__name__)
+        return "failed", body_of(error)["error"]
+
+    def _limit(self, job: ServiceJob) -> float | None:
+        """Return what the job may cost in all, in US dollars; None for no limit. Raises ConfigurationError for a lost key."""
+        own: float | None = job.request.get("budget_usd")
+        key = self._ring.key(job.caller) if self._ring else None
+        if key is None:
+            return own
+        if key.state != "valid":
+            raise ConfigurationError(f"The key {key.name!r} is {key.state}.", hint="Submit the job again with another key.")
+        left = None if key.remaining_usd is None else key.remaining_usd + job.spent_usd
+        return min((limit for limit in (own, left) if limit is not None), default=None)
+
+    def _recorder(self, job: ServiceJob) -> Callable[[RunProgress], None]:
+        recorded_at = time.monotonic()
+
+        def record(progress: RunProgress) -> None:
+            nonlocal recorded_at
+            self._progress[job.id] = asdict(progress)
+            self.version += 1
+            if time.monotonic() - recorded_at >= RECORDED_EVERY:
+                recorded_at = time.monotonic()
+                self._limit(job)
+                self._table.advance(job.id, asdict(progress), job.spent_usd + progress.cost_usd)
+
+        return record
+
+    def _cost(self, job: ServiceJob, report: Any) -> float:
+        """Return what a job has cost so far, in US dollars, with the calls that a kill interrupted."""
+        before = job.spent_usd
+        if isinstance(report, RunReport):
+            with closing(open_ledger(self._access.graph_in(job.namespace).settings, read_only=True)) as ledger:
+                standing = ledger.account(report.run.job).standing()
+            return max(before, dollars(standing.settled + standing.reserved))
+        return before + float(getattr(report, "cost_usd", 0.0))
+
+    def _remove_old_exports(self) -> None:
+        for job in self._table.finished_exports():
+            if _is_old(job):
+                shutil.rmtree(self._folder / job.id, ignore_errors=True)
+
+    def _remove_unneeded(self, id_: str) -> None:
+        if not self._is_needed(id_):
+            shutil.rmtree(self._folder / id_, ignore_errors=True)
+
+    def _is_needed(self, id_: str) -> bool:
+        """Whether the folder of a job has input that is still to be read, or an export."""
+        try:
+            job = self._table.job(id_)
+        except DragGraphError:
+            return False
+        return not job.has_ended or (job.kind == "export" and job.state == "done" and not _is_old(job))
+
+    def _changed(self) -> None:
+        self.version += 1
+        self._wake.set()
+
+
+def _is_old(job: ServiceJob) -> bool:
+    return datetime.now(UTC) - datetime.fromisoformat(job.finished_at) > KEPT

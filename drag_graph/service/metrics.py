@@ -1,0 +1,58 @@
+"""Counters of the service, in a registry of its own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from drag_graph.app.answer_results import GivenAnswer
+from drag_graph.settings import Settings
+
+
+class Metrics:
+    """What `/metrics` reports. Labels are fixed words and routes, never texts or ids."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        kept: Any = {"registry": self.registry, "namespace": "drag_graph"}
+        self.requests = Counter("requests", "Requests by route and status.", ["method", "route", "status"], **kept)
+        self.latency = Histogram("request_seconds", "Duration of requests by route.", ["method", "route"], **kept)
+        self.asks = Counter("asks", "Questions by mode and outcome.", ["mode", "outcome"], **kept)
+        self.tokens = Counter("tokens", "Tokens by model role and direction.", ["role", "direction"], **kept)
+        self.cost = Counter("cost_usd", "Cost of model calls in US dollars.", **kept)
+        self.jobs = Gauge("jobs", "Jobs by state.", ["state"], **kept)
+        self.queue = Gauge("asks_open", "Questions that are being answered, and that wait.", ["state"], **kept)
+        self.store_bytes = Gauge("store_bytes", "Size of the embedded store's file.", **kept)
+
+    @contextmanager
+    def counted_ask(self, mode: str) -> Iterator[Callable[[GivenAnswer], None]]:
+        """Count the question that the block asks: as failed if it raises, else by the answer that the function receives."""
+        outcome = "failed"
+
+        def count(given: GivenAnswer) -> None:
+            nonlocal outcome
+            outcome = outcome_of(given)
+            self.tokens.labels("student", "in").inc(given.result.answer.prompt_tokens)
+
+        try:
+            yield count
+        finally:
+            self.asks.labels(mode, outcome).inc()
+
+    def measure_store(self, settings: Settings) -> None:
+        """Record the size of an embedded store."""
+        path = Path(settings.store).expanduser()
+        if not settings.uses_neo4j and path.is_file():
+            self.store_bytes.set(path.stat().st_size)
+
+
+def outcome_of(given: GivenAnswer) -> str:
+    """Return `answered`, `abstained`, `nothing stored` or `failed`."""
+    result = given.result
+    if result.how == "nothing":
+        return "nothing stored"
+    if result.abstained:
+        return "abstained"
+    return "failed" if result.problem else "answered"

@@ -1,0 +1,118 @@
+"""Fetch a page for `ingest`, never from an address of this machine or of a private network."""
+
+import ipaddress
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from drag_graph.documents.file_loaders import MEDIA_TYPES
+from drag_graph.errors import ConfigurationError, DocumentUnusable
+
+if TYPE_CHECKING:
+    import httpx
+
+SECONDS = 30.0
+LARGEST_PAGE = 32 * 1024 * 1024
+"""Bytes."""
+MOST_REDIRECTS = 5
+_EMBEDDING = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")))
+"""Networks whose addresses contain an IPv4 address that a gateway may use."""
+Resolve = Callable[[str, int], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A page, and a name for it that ends as its media type requires."""
+
+    name: str
+    content: bytes
+
+
+def resolve(host: str, port: int) -> list[str]:
+    """Return the IP addresses of a host. Raises DocumentUnusable."""
+    try:
+        return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError) as error:
+        raise DocumentUnusable(f"The host {host!r} cannot be found.", hint="Correct the address.") from error
+
+
+def public_address(url: "httpx.URL", find: Resolve = resolve) -> str:
+    """Return the IP address to connect to.
+
+    Raises ConfigurationError if the URL is not an ordinary one, or if any address of its host is not public; DocumentUnusable
+    if the host is not found.
+    """
+    hint = "Use the http or https address of a public page."
+    if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
+        raise ConfigurationError("The service does not fetch this URL.", hint=hint)
+    addresses = find(url.host, url.port or (443 if url.scheme == "https" else 80))
+    if not addresses or not all(_is_public(address) for address in addresses):
+        raise ConfigurationError(f"The host {url.host!r} is not a public one.", hint=hint)
+    return addresses[0]
+
+
+def fetch_page(address: str, *, find: Resolve = resolve, transport: "httpx.BaseTransport | None" = None) -> FetchedPage:
+    """Fetch a page; every redirect is checked like the first address, and only checked IP addresses are connected to.
+
+    Raises what `public_address` raises, and DocumentUnusable if the page cannot be fetched, is too large, or is no document.
+    """
+    import httpx
+
+    url = parsed_url(address)
+    # Without a proxy: it would resolve the names itself.
+    with httpx.Client(transport=transport, timeout=SECONDS, trust_env=False, follow_redirects=False) as client:
+        for _ in range(MOST_REDIRECTS + 1):
+            pinned = url.copy_with(host=public_address(url, find))
+            headers = {"Host": url.netloc.decode("ascii"), "Accept-Encoding": "identity"}
+            names = {"sni_hostname": url.raw_host.decode("ascii")}
+            try:
+                with client.stream("GET", pinned, headers=headers, extensions=names) as reply:
+                    if reply.has_redirect_location:
+                        url = url.join(reply.headers["location"])
+                        continue
+                    reply.raise_for_status()
+                    return _read(url, reply)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise DocumentUnusable(
+                    f"The page cannot be fetched: {type(error).__name__}.", hint="Try again later."
+                ) from error
+    raise DocumentUnusable(f"The page redirects more than {MOST_REDIRECTS} times.")
+
+
+def parsed_url(address: str) -> "httpx.URL":
+    """Return a URL. Raises ConfigurationError if it is none."""
+    import httpx
+
+    try:
+        return httpx.URL(address)
+    except (httpx.InvalidURL, TypeError) as error:
+        raise ConfigurationError("The URL is not valid.", hint="Write it as https://HOST/PATH.") from error
+
+
+def _is_public(address: str) -> bool:
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is not None:
+            ip = ip.ipv4_mapped
+        elif any(ip in network for network in _EMBEDDING):
+            return False
+    return ip.is_global and not ip.is_multicast
+
+
+def _read(url: "httpx.URL", reply: "httpx.Response") -> FetchedPage:
+    media_type = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+    endings = [ending for ending, known in MEDIA_TYPES.items() if known == media_type]
+    if not endings:
+        raise DocumentUnusable(f"The page has the media type {media_type[:80]!r}, which is not supported.")
+    content, deadline = bytearray(), time.monotonic() + SECONDS
+    for part in reply.iter_bytes():
+        content += part
+        if len(content) > LARGEST_PAGE or time.monotonic() > deadline:
+            raise DocumentUnusable(f"The page has more than {LARGEST_PAGE:,} bytes, or takes more than {SECONDS:g} seconds.")
+    last = PurePosixPath(unquote(url.path)).name[-100:].lstrip(".") or url.host
+    stem = "".join(letter if letter.isalnum() or letter in "-_. " else "-" for letter in last)
+    return FetchedPage(stem if PurePosixPath(stem).suffix.lower() in endings else f"{stem}{endings[0]}", bytes(content))

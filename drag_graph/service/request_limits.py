@@ -1,0 +1,115 @@
+"""Middleware that refuses requests of other web pages, and bodies that are too large or too slow."""
+
+import asyncio
+import re
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from drag_graph.service.errors import RequestRefused, reply_to
+from drag_graph.service.limits import Limits
+
+HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
+CLOSE = {"Connection": "close"}
+"""Header of a reply before the whole body was read."""
+
+
+class RequestLimits:
+    """Applies `Limits` to each request before a route receives it.
+
+    A web page of somebody else can let a browser send requests here, also under a name of its own that leads to this machine
+    (DNS rebinding). So the Host header must be an address or a known name, and an Origin must be this service or a known one.
+    `uploads` are the beginnings of paths whose bodies may be large.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits, uploads: tuple[str, ...] = ()) -> None:
+        self._app = app
+        self._limits = limits
+        self._uploads = uploads
+        self._hosts = {"localhost", *(host.lower() for host in limits.hosts)}
+        self._origins = frozenset(limits.origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            self._check_place(headers)
+            largest = self._limits.upload_bytes if scope["path"].startswith(self._uploads) else self._limits.body_bytes
+            _check_length(headers, largest)
+        except RequestRefused as error:
+            await reply_to(error)(scope, receive, send)
+            return
+        await self._app(scope, self._bounded(receive, largest), send)
+
+    def _check_place(self, headers: Headers) -> None:
+        """Raise RequestRefused for a foreign Host or Origin."""
+        hosts = headers.getlist("host")
+        name = _name_of(hosts[0]) if len(hosts) == 1 else None
+        if name is None or not (name in self._hosts or _is_address(name)):
+            hint = "Use the service's address, or name the host with `--allow-host`."
+            raise RequestRefused(421, "HostRefused", "The Host header does not name this service.", hint=hint, headers=CLOSE)
+        for origin in headers.getlist("origin"):
+            if origin not in self._origins and _place_of(origin) != hosts[0].lower():
+                hint = "Name its origin with `--cors-origin`."
+                raise RequestRefused(403, "OriginRefused", "Another web page sent the request.", hint=hint, headers=CLOSE)
+
+    def _bounded(self, receive: Receive, largest: int) -> Receive:
+        """Return `receive` that raises RequestRefused once the body is too large or too slow."""
+        size, is_complete = 0, False
+        deadline = asyncio.get_running_loop().time() + self._limits.receive_seconds
+
+        async def bounded() -> Message:
+            nonlocal size, is_complete
+            if is_complete:
+                return await receive()  # waits for the client to leave
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                refusal = f"The request did not arrive within {self._limits.receive_seconds:g} seconds."
+                raise RequestRefused(408, "RequestTimeout", refusal, headers=CLOSE) from None
+            size += len(message.get("body", b""))
+            is_complete = not message.get("more_body", False)
+            if size > largest:
+                raise _too_large(largest)
+            return message
+
+        return bounded
+
+
+def _check_length(headers: Headers, largest: int) -> None:
+    length = headers.get("content-length", "0")
+    if length.isdecimal() and int(length) > largest:
+        raise _too_large(largest)
+
+
+def _too_large(largest: int) -> RequestRefused:
+    message = f"The body has more than {largest} bytes."
+    return RequestRefused(413, "BodyTooLarge", message, hint="Send less, or several requests.", headers=CLOSE)
+
+
+def _name_of(host: str) -> str | None:
+    """Return the name or address in a Host header, without its port; None if it is malformed."""
+    match = HOST.fullmatch(host)
+    return match[1].strip("[]").lower() if match else None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _place_of(origin: str) -> str:
+    """Return host and port of an origin; empty if it has none, as `null`."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""

@@ -1,0 +1,64 @@
+"""The FastAPI application: its routes, and what every request passes."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+
+from drag_graph.app.application import DragGraph
+from drag_graph.service import asking_routes, job_routes, monitoring_routes
+from drag_graph.service.access import ServiceAccess
+from drag_graph.service.ask_queue import AskQueue
+from drag_graph.service.errors import add_error_handlers
+from drag_graph.service.jobs import JobQueue
+from drag_graph.service.keys import KeyRing
+from drag_graph.service.limits import Limits
+from drag_graph.service.metrics import Metrics
+from drag_graph.service.request_limits import RequestLimits
+from drag_graph.service.request_log import RequestLog
+from drag_graph.service.service_state import ServiceState
+from drag_graph.version import __version__
+
+NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+METHODS = ("GET", "POST", "DELETE")
+CORS_HEADERS = ("authorization", "content-type", "x-namespace")
+EXPOSED = ("x-request-id", "x-total-count")
+"""Headers of requests and replies that pages of other origins can use."""
+UPLOADS = ("/api/v1/jobs/ingest",)
+"""Paths with bodies of up to `Limits.upload_bytes`."""
+ROUTERS = (monitoring_routes.router, asking_routes.router, job_routes.router)
+
+
+def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, local_token: str = "") -> FastAPI:
+    """Return the service over `graph`. Without a `keyring`, every caller is an administrator.
+
+    `local_token` counts as an administrator's key. The caller closes `app.state.service.asks` and `app.state.access`.
+    Jobs are done while the application runs (its lifespan).
+    """
+    app = FastAPI(title="drag-graph", version=__version__, telemetry=NO_TELEMETRY, lifespan=_doing_jobs)
+    state = ServiceState(graph, limits, Metrics(), AskQueue(limits), keyring, local_token)
+    app.state.service = state
+    app.state.access = ServiceAccess(graph, keyring, local_token)
+    app.state.jobs = JobQueue(graph.settings.service_records_path, app.state.access, keyring, most=limits.jobs)
+    add_error_handlers(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    if limits.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=limits.origins,
+            allow_methods=METHODS,
+            allow_headers=CORS_HEADERS,
+            expose_headers=EXPOSED,
+        )
+    app.add_middleware(RequestLimits, limits=limits, uploads=UPLOADS)
+    app.add_middleware(RequestLog, metrics=state.metrics)  # the outermost
+    return app
+
+
+@asynccontextmanager
+async def _doing_jobs(app: FastAPI) -> AsyncIterator[None]:
+    with app.state.jobs:
+        yield

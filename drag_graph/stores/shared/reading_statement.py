@@ -1,0 +1,70 @@
+"""Statements that a person wrote: what may be executed, and their values as JSON.
+
+The engines refuse writes, and more than one statement at once. They do not refuse to read and write files or other servers, or
+to call procedures, so that is checked here.
+"""
+
+import base64
+import math
+import re
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any
+
+from drag_graph.errors import ConfigurationError
+
+_NOT_CODE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_BEGINNING = re.compile(r"\s*(?:MATCH|OPTIONAL|RETURN|UNWIND|WITH)\b", re.IGNORECASE)
+_OUTSIDE = re.compile(r"(?<![.:$\w])(?:LOAD|CALL)\b", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\u", re.IGNORECASE)
+_BRACKET = re.compile(r"[(\[{]|[)\]}]")
+_CASE = re.compile(r"\bCASE\b", re.IGNORECASE)
+DEEPEST = 30
+"""Maximum nesting. ladybug 0.22 needs minutes for a list in 400 lists, and more crash the process."""
+HINT = "Write one statement that only reads: MATCH, WITH, UNWIND, RETURN."
+
+
+def check_reads(statement: str) -> None:
+    """Raise ConfigurationError for a statement that may read or write files, call procedures, or is not a query.
+
+    Neo4j decodes backslash-u before it parses, so a text with it could end anywhere; it is refused.
+    """
+    code = _NOT_CODE.sub(" ", statement)
+    if _ESCAPED.search(statement):
+        raise ConfigurationError("The statement contains an escaped character.", hint="Write the character itself.")
+    if not _BEGINNING.match(code):
+        raise ConfigurationError("The statement is not a query.", hint=HINT)
+    if match := _OUTSIDE.search(code):
+        raise ConfigurationError(f"{match[0].upper()} is not allowed in a query.", hint=HINT)
+    depths = accumulate(1 if bracket in "([{" else -1 for bracket in _BRACKET.findall(code))
+    if max(max(depths, default=0), len(_CASE.findall(code))) > DEEPEST:
+        raise ConfigurationError(f"The statement is nested more than {DEEPEST} deep.", hint="Write several statements.")
+
+
+def unusable(message: str) -> ConfigurationError:
+    """Return the error for a statement that the engine refuses; the first line of its message says why."""
+    reason = message.strip().splitlines()[0].rstrip(".") if message.strip() else "no reason is given"
+    return ConfigurationError(f"The store refuses the statement: {reason}.", hint=HINT)
+
+
+def too_slow(seconds: float) -> ConfigurationError:
+    """Return the error for a statement that took too long."""
+    hint = "Narrow it, or allow more time with `timeout=SECONDS`."
+    return ConfigurationError(f"The statement took longer than {seconds:g} seconds.", hint=hint)
+
+
+def json_value(value: Any) -> Any:
+    """Return a value of a row as JSON."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case bytes() | bytearray():
+            return base64.b64encode(value).decode("ascii")
+        case Mapping():
+            return {str(key): json_value(item) for key, item in value.items()}
+        case list() | tuple() | set():
+            return [json_value(item) for item in value]
+    text = getattr(value, "isoformat", None) or getattr(value, "iso_format", None)
+    return str(text()) if text else str(value)

@@ -1,0 +1,39 @@
+"""Services over a real embedded store, and their clients."""
+
+import contextlib
+
+import httpx
+
+from drag_graph.app import DragGraph
+from drag_graph.service.limits import Limits
+from drag_graph.service.server import ServicePlace, served
+
+TEXTS = {
+    "steam.txt": "Steam drives the turbine of the harbour crane.",
+    "wood.txt": "Wood drives the turbine of the old mill.",
+}
+QUESTION = "What drives the turbine of the harbour crane?"
+BASE = "http://localhost"
+
+
+def filled_graph(folder, **settings):
+    """Return a graph with two documents in an embedded store."""
+    graph = DragGraph(folder / "graph.lbug", **{"embedder": "lexical", "student": "nearest", **settings})
+    for name, text in TEXTS.items():
+        graph.ingest(text=text, name=name).result()
+    return graph
+
+
+@contextlib.contextmanager
+def served_client(graph, limits=None, **place):
+    """Serve on a free port and lend a client."""
+    with (
+        served(graph, ServicePlace(port=0, **place), limits or Limits(), None) as running,
+        httpx.Client(base_url=running.address, timeout=30, trust_env=False) as client,
+    ):
+        yield client
+
+
+def events_of(text):
+    """Return the events of a stream as pairs of name and data."""
+    return [tuple(line.partition(": ")[2] for line in block.splitlines()) for block in text.strip().split("\n\n")]
