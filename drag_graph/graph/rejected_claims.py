@@ -28,11 +28,9 @@ def without_rejected(subgraph: Subgraph, rejected: RejectedClaims, *, is_whole: 
     return subgraph.model_copy(
         update={
             "triples": triples,
-            "edges": tuple(
-                edge.model_copy(update={"contradicts": own}) for edge, own in zip(edges, disputes, strict=True)
-            ),
+            "edges": tuple(edge.model_copy(update={"contradicts": own}) for edge, own in zip(edges, disputes, strict=True)),
             "evidence": tuple(
-                item.model_copy(update={"kept": False, "reason": "marked wrong"})
+                item.model_copy(update={"kept": False, "reason": "its claims are marked wrong"})
                 if item.id in hidden and not item.chunk_id
                 else item
                 for item in subgraph.evidence

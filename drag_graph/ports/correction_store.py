@@ -1,6 +1,6 @@
 """Corrections: what a person says of a claim or of an answer (docs/corrections.md)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -64,6 +64,12 @@ class RejectedClaims:
 
     ids: frozenset[str] = frozenset()
     source_ids: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, corrections: Iterable[Correction]) -> "RejectedClaims":
+        """Return what these corrections reject."""
+        wrong = [item for item in corrections if (item.kind, item.verdict, item.undone_at) == ("claim", "wrong", "")]
+        return cls(frozenset(item.target_id for item in wrong), frozenset(id_ for item in wrong for id_ in item.source_ids))
 
     def __contains__(self, item: Triple | Fact) -> bool:
         return item.source_id in self.source_ids and claim_of(item) in self.ids

@@ -26,9 +26,7 @@ class DictCorrections:
             return by_change(iter(content.corrections.values()))
 
     def rejected(self) -> RejectedClaims:
-        wrong = [item for item in self.read() if (item.kind, item.verdict, item.undone_at) == ("claim", "wrong", "")]
-        sources = (id_ for item in wrong for id_ in item.source_ids)
-        return RejectedClaims(frozenset(item.target_id for item in wrong), frozenset(sources))
+        return RejectedClaims.of(self.read())
 
     def write(self, corrections: Sequence[Correction]) -> int:
         with self._content() as content:

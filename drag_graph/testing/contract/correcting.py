@@ -57,9 +57,7 @@ class CorrectionContract(Contract):
 
     def test_the_claims_are_those_of_the_triples(self, store: GraphStore) -> None:
         graphs = [saved(store, name) for name in ("first", "second")]
-        wanted = {
-            (claim_of(item), item.source_id, item.subject, item.object) for graph in graphs for item in graph.triples
-        }
+        wanted = {(claim_of(item), item.source_id, item.subject, item.object) for graph in graphs for item in graph.triples}
         claims = list(store.corrections.claims())
         assert {(claim_of(item), item.source_id, item.subject, item.object) for item in claims} == wanted
         predicates = {item.predicate for graph in graphs for item in graph.triples}
