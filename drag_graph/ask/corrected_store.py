@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
+import numpy as np
+
 from drag_graph.graph.rejected_claims import rejected_evidence, without_rejected
 from drag_graph.graph.search_terms import joined_terms
 from drag_graph.model import Subgraph
@@ -86,7 +88,7 @@ class CorrectedSearch:
         near = self._search.candidates(vector, terms, k, source_id=source_id, only=only)
         # A query is its own unit. Passages of documents stay.
         queries = self._store.rejected.source_ids & set(near.found.unit_of.values())
-        units = self._search.units(sorted(queries), []) if queries else []
+        units = self._search.units(sorted(queries), np.asarray([vector], dtype=np.float32)) if queries else []
         hidden = {id_ for unit in units for id_ in rejected_evidence(unit.facts, self._store.rejected)}
         return replace(near, found=_without(near.found, hidden)) if hidden else near
 

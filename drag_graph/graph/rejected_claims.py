@@ -13,8 +13,8 @@ from drag_graph.ports.graph_store import Erased, Reduction
 def without_rejected(subgraph: Subgraph, rejected: RejectedClaims, *, is_whole: bool) -> Subgraph:
     """Return a subgraph without the triples of rejected claims. Edges keep their other claims, and go if they have none.
 
-    Only of an `is_whole` subgraph is it known what else a piece of evidence says: that of a query is then not kept if all of its
-    claims are rejected. A passage of a document stays, because it says more than its triples do.
+    If the subgraph `is_whole`, evidence of a query is not kept if all of its claims are rejected. Of a part, it is not known
+    what else the evidence says. A passage of a document stays, because it says more than its triples do.
     """
     if subgraph.source_id not in rejected.source_ids:
         return subgraph

@@ -10,17 +10,19 @@ from drag_graph.ports.graph_search import Fact
 from drag_graph.values import Ids, Value
 
 Verdict = Literal["right", "wrong"]
+Target = Literal["claim", "answer"]
 
 
 class Correction(Value):
     """A person's verdict on a claim or an answer, the last one if there were several.
 
-    `target_id` is the id of the claim or answer, `text` the claim as a sentence or the question, `source_ids` the sources behind
-    it. `subject`, `object` and `predicate_key` are a claim's. `undone_at` and `undone_by` are empty while the verdict stands.
+    `target_id` is the id of the claim or answer, `text` the claim as a sentence or the question, `source_ids` are the sources
+    behind it. `subject`, `object` and `predicate_key` are a claim's. `undone_at` and `undone_by` are empty while the verdict
+    stands.
     """
 
     target_id: str
-    kind: Literal["claim", "answer"]
+    kind: Target
     verdict: Verdict
     note: str = ""
     author: str

@@ -29,7 +29,7 @@ from drag_graph.stores.shared.shared_corrections import SharedCorrections
 from drag_graph.stores.shared.shared_erasing import erase_loose, erase_sources, reduce_source
 from drag_graph.stores.shared.shared_registry import SharedRegistry
 from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
-from drag_graph.stores.shared.transaction import EngineTransaction, Result, Row
+from drag_graph.stores.shared.transaction import Access, EngineTransaction, Result, Row
 
 SOURCES_A_PAGE = 100
 LAST = "\uffff"
@@ -67,7 +67,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
     @property
     def corrections(self) -> SharedCorrections:
         """See GraphStore."""
-        return SharedCorrections(self, self._stream)
+        return SharedCorrections(cast("Access", self), self._stream)
 
     @property
     @abstractmethod
