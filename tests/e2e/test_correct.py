@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from drag_graph import DragGraph
+from drag_graph import DragGraph, NotStored
 from tests.e2e.conftest import ON_BOTH
 
 QUESTION, OTHER = "What does aspirin do to platelets?", "What do platelets and aspirin have to do with each other?"
@@ -17,6 +17,8 @@ TRIPLES = (
     ("aspirin", "irritates", "stomach", [2]),
 )
 EDGE = "aspirin strengthens platelets"
+
+NOT_STORED = NotStored.exit_code
 
 
 @pytest.fixture
@@ -112,7 +114,7 @@ def test_a_claim_that_is_marked_wrong_is_left_out_until_that_is_undone(run, cli,
     assert WRONG in lines(run)
     assert WRONG in lines(run, OTHER)
     assert "undone by bob" in cli("audit", answer["answer_id"], "--store", store).out.replace("\n", " ")
-    assert cli("correct", claim, "--undo", "--store", store).code == 2
+    assert cli("correct", claim, "--undo", "--store", store).code == NOT_STORED
 
 
 def test_a_correction_travels_with_an_export_and_not_into_another_namespace(run, cli, store, distilled, tmp_path):
@@ -135,7 +137,7 @@ def test_a_correction_travels_with_an_export_and_not_into_another_namespace(run,
     assert undone.code == 0, undone.err
     assert WRONG in texts(cli("ask", QUESTION, *target, "--namespace", "theirs", "--json").json["lines"])
     assert WRONG not in texts(cli("ask", QUESTION, *target, "--json").json["lines"])
-    assert cli("correct", made["target_id"], "--wrong", *target, "--namespace", "theirs").code == 2
+    assert cli("correct", made["target_id"], "--wrong", *target, "--namespace", "theirs").code == NOT_STORED
     exported = cli("export", "--store", store).out.splitlines()
     records = [record for record in map(json.loads, exported) if record.get("label") == "Correction"]
     assert sorted(record["properties"]["kind"] for record in records) == ["answer", "claim"]
@@ -159,7 +161,7 @@ def test_an_answer_that_is_marked_is_audited_so_and_its_question_is_due(run, cli
 def test_a_claim_of_a_document_is_left_out_and_its_passage_stays(run, tmp_path):
     (tmp_path / "a.txt").write_text("Mitosis produces daughter cells. The weather was fine.\n", encoding="utf-8")
     source = run("ingest", tmp_path / "a.txt")["documents"][0]["id"]
-    (edge,) = run("show", source)["edges"]
+    (edge,) = [edge for edge in run("show", source)["edges"] if "daughter" in edge["statement"]]
     asked = ("What does mitosis produce?", "graph")
     assert edge["statement"] in lines(run, *asked)
     run("correct", edge["claims"][0], "--wrong")
@@ -172,19 +174,19 @@ def test_a_claim_of_a_document_is_left_out_and_its_passage_stays(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "code", "said"),
     [
-        (["feed"], "--wrong, --right and --undo"),
-        (["feed", "--wrong", "--right"], "--wrong, --right and --undo"),
-        (["--wrong"], "require an ID"),
-        (["feed", "--undo", "--note", "x"], "--undo excludes --note"),
-        (["ffffffffffff", "--wrong"], "There is no claim or answer 'ffffffffffff'"),
-        ([" ", "--wrong"], "There is no claim or answer"),
+        (["feed"], 2, "--wrong, --right and --undo"),
+        (["feed", "--wrong", "--right"], 2, "--wrong, --right and --undo"),
+        (["--wrong"], 2, "require an ID"),
+        (["feed", "--undo", "--note", "x"], 2, "--undo excludes --note"),
+        (["ffffffffffff", "--wrong"], NOT_STORED, "There is no claim or answer 'ffffffffffff'"),
+        ([" ", "--wrong"], NOT_STORED, "There is no claim or answer"),
     ],
 )
-def test_what_cannot_be_marked_is_refused_with_what_to_do(cli, store, distilled, args, said):
+def test_what_cannot_be_marked_is_refused_with_what_to_do(cli, store, distilled, args, code, said):
     done = cli("correct", *args, "--store", store)
-    assert done.code == 2, done.err
+    assert done.code == code, done.err
     assert said in done.err
     assert "Hint: " in done.err
 
