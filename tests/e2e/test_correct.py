@@ -199,3 +199,16 @@ def test_the_application_returns_what_the_command_line_prints(store, distilled, 
         assert WRONG not in {line.text for line in graph.ask(QUESTION).lines}
         graph.correct(claim, None)
         assert WRONG in {line.text for line in graph.ask(QUESTION).lines}, "a later question sees the correction undone"
+
+
+def test_erasing_takes_the_corrections_of_what_goes_and_no_others(run, cli, store, distilled, tmp_path):
+    (tmp_path / "a.txt").write_text("Mitosis produces daughter cells.\n", encoding="utf-8")
+    document = run("ingest", tmp_path / "a.txt")["documents"][0]["id"]
+    made = run("correct", claim_of_edge(run, distilled), "--wrong", "--note", "Said by Zacharias")
+    run("correct", claim_of_edge(run, document, "Mitosis"), "--right")
+    assert cli("db", "erase", "--query-id", document, "--yes", "--store", store).code == 0
+    assert run("correct")["corrections"] == [made]
+    assert b"Zacharias" in store.read_bytes()
+    assert cli("db", "erase", "--query-id", distilled, "--yes", "--store", store).code == 0
+    assert run("correct")["corrections"] == []
+    assert b"Zacharias" not in store.read_bytes()
