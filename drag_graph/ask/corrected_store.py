@@ -6,7 +6,6 @@ All lines of `ask` and `search` pass here. Corrections are read once, at the fir
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -19,24 +18,6 @@ from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, G
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.ports.vectors import Vectors
-
-
-class Readable(Protocol):
-    """The part of a store that finding lines needs: that of a `GraphStore`, or of a `CorrectedStore`."""
-
-    @property
-    def search(self) -> GraphSearch:
-        """See GraphStore."""
-
-    @property
-    def communities(self) -> CommunityStore:
-        """See GraphStore."""
-
-    def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
-        """See GraphStore."""
-
-    def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
-        """See GraphStore."""
 
 
 class CorrectedStore:
@@ -101,6 +82,10 @@ class CorrectedSearch:
     def subgraphs(self, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Subgraph]:
         parts = self._search.subgraphs(evidence_ids, pairs)
         return [without_rejected(part, self._store.rejected, is_whole=False) for part in parts]
+
+
+Readable = GraphStore | CorrectedStore
+"""What finding lines reads."""
 
 
 def _without(found: Found, hidden: Collection[str]) -> Found:
