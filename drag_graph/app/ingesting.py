@@ -1,7 +1,9 @@
 """The method that reads documents: ingest, and its estimate."""
 
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,26 +51,34 @@ class Ingesting(ResourceUser):
         Raises DocumentUnusable, before anything changes, if `sync` is set and a folder cannot be listed.
         """
         resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
-        given = GivenTriples(Path(triples)) if triples is not None else None
-        own_tags = None if tags is None else [tag.strip() for tag in tags if tag.strip()]
+        given = GivenTriples.of_file(Path(triples)) if triples is not None else None
+        what = " ".join(map(str, roots)) or f"text {name}"
+        work = _Work(what, files, given, _clean(tags), roots if sync else (), compacts=compact)
+        return work.started(resources, on_progress, wait=wait)
 
-        def run(interruption: Interruption) -> IngestReport:
-            meter = ProgressMeter(len(files), on_progress)
-            with resources.writing(role="extractor") as session:
-                ingester = make_ingester(
-                    session,
-                    " ".join(map(str, roots)) or f"text {name}",
-                    compacts=compact,
-                    given=given,
-                    tags=own_tags,
-                    on_result=meter.count,
-                    interruption=interruption,
-                )
-                report = ingester.run(files, roots if sync else ())
-                report.count_unmatched(given, files)
-                return report
+    def ingest_triples(
+        self,
+        texts: Mapping[str, str],
+        triples: Iterable[Mapping[str, Any]],
+        *,
+        origin: str = "given triples",
+        tags: Iterable[str] | None = None,
+        on_progress: OnProgress | None = None,
+        wait: bool = True,
+        **settings: Any,
+    ) -> RunHandle[IngestReport]:
+        """Read texts, each under its name, with triples that somebody has already, such as those of another library.
 
-        return RunHandle(run, resources, wait=wait)
+        A triple has the texts `document` (a name), `subject`, `predicate` and `object`, and maybe a `confidence` from 0 to 1.
+        It is stored with the passage that says it; without one, its confidence is at most 0.3. `origin` says in audits where
+        the triples are from. Otherwise as `ingest` with `triples`.
+        """
+        resources = self._resources.changed(settings)
+        for name, text in texts.items():
+            require_text(text, name)
+        given = GivenTriples((json.dumps(dict(triple), default=str).encode() for triple in triples), f"file:{origin}")
+        files = [SourceFile(Path(name), name, text=text) for name, text in texts.items()]
+        return _Work(origin, files, given, _clean(tags)).started(resources, on_progress, wait=wait)
 
     def estimate_ingest(
         self,
@@ -82,7 +92,7 @@ class Ingesting(ResourceUser):
     ) -> Estimate:
         """Return what `ingest` would do with each document, and the calls, tokens and price of it."""
         resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
-        given = GivenTriples(Path(triples)) if triples is not None else None
+        given = GivenTriples.of_file(Path(triples)) if triples is not None else None
         return Estimate(foreseen(resources.settings, files, roots if sync else (), given))
 
     def _documents(
@@ -94,8 +104,7 @@ class Ingesting(ResourceUser):
         if (text is None) != (name is None) or (text is None) != bool(places):
             raise ConfigurationError("Pass either paths, or a text and its name.", hint="See `drag-graph ingest --help`.")
         if text is not None and name is not None:
-            if not name.strip() or any("\ud800" <= one <= "\udfff" for one in text + name):
-                raise ConfigurationError("The text or its name is unusable.", hint="Pass a name, and text without surrogates.")
+            require_text(text, name)
             return resources, [SourceFile(Path(name), name, text=text)], []
         roots = roots_of(places)
         files = list(files_in(roots, resources.settings.own_files))
@@ -106,3 +115,44 @@ class Ingesting(ResourceUser):
                 hint = "To erase all stored documents of it, use `drag-graph db erase --query-id ID`."
                 raise ConfigurationError(f"{folders} contains no document; `sync=True` would erase everything.", hint=hint)
         return resources, files, roots
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Documents to read. With `sync_roots`, stored documents of these folders are compared with their files."""
+
+    name: str
+    files: Sequence[SourceFile]
+    given: GivenTriples | None
+    tags: list[str] | None
+    sync_roots: Sequence[Path] = ()
+    compacts: bool = True
+
+    def started(self, resources: Resources, on_progress: OnProgress | None, *, wait: bool) -> RunHandle[IngestReport]:
+        def run(interruption: Interruption) -> IngestReport:
+            meter = ProgressMeter(len(self.files), on_progress)
+            with resources.writing(role="extractor") as session:
+                ingester = make_ingester(
+                    session,
+                    self.name,
+                    compacts=self.compacts,
+                    given=self.given,
+                    tags=self.tags,
+                    on_result=meter.count,
+                    interruption=interruption,
+                )
+                report = ingester.run(self.files, self.sync_roots)
+                report.count_unmatched(self.given, self.files)
+                return report
+
+        return RunHandle(run, resources, wait=wait)
+
+
+def require_text(text: str, name: str) -> None:
+    """Raise ConfigurationError for an empty name, or half a character in the text or its name."""
+    if not name.strip() or any("\ud800" <= one <= "\udfff" for one in text + name):
+        raise ConfigurationError("The text or its name is unusable.", hint="Pass a name, and text without surrogates.")
+
+
+def _clean(tags: Iterable[str] | None) -> list[str] | None:
+    return None if tags is None else [tag.strip() for tag in tags if tag.strip()]
