@@ -23,6 +23,7 @@ from drag_graph.manage.subgraph_import import Importer, ImportReport
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.model_roles import Embedder
+from drag_graph.report.graph_formats import GraphExport, GraphFile, GraphFormat
 
 ExportFormat = Literal["jsonl", "subgraphs"]
 
@@ -68,6 +69,21 @@ class Exchange(ResourceUser):
                 "`full=True` works with `format=jsonl` only.", hint="Omit it: subgraphs are always complete."
             )
         return self._exported(format, full=full)
+
+    def export_graph(self, format: GraphFormat, stream: BinaryIO, *, full: bool = False) -> GraphExport:  # noqa: A002
+        """Write the whole graph to a binary stream in a format of other programs, and return what it contains.
+
+        "graphml" is one XML document, "csv" a ZIP archive with `nodes.csv` and `relationships.csv` for `LOAD CSV`, "cypher" a
+        script for `cypher-shell`. `full` adds times, costs, vectors and snapshots. The store is free once it has been read.
+
+        Raises ConfigurationError for another format.
+        """
+        if format not in get_args(GraphFormat):
+            formats = " or ".join(map(repr, get_args(GraphFormat)))
+            raise ConfigurationError(f"There is no graph format {format!r}.", hint=f"Use {formats}.")
+        with self._resources.store() as store:
+            file = GraphFile(format, store.records(vectors=full), full=full)
+        return file.write(stream)
 
     def _exported(self, format_: ExportFormat, *, full: bool) -> Iterator[str]:
         with self._resources.store() as store:
