@@ -1,7 +1,7 @@
 """`drag-graph export`."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -9,6 +9,7 @@ from . import options
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
+    from drag_graph.report.graph_formats import GraphFormat
 
 Format = Annotated[
     Literal["jsonl", "subgraphs", "graphml", "csv", "cypher"],
@@ -45,7 +46,7 @@ def export(
             sys.stdout.write(line + "\n")
         is_empty = number <= (2 if format == "subgraphs" else 0)  # head and end alone
     else:
-        report = graph.export_graph(format, sys.stdout.buffer, full=full)
+        report = graph.export_graph(cast("GraphFormat", format), sys.stdout.buffer, full=full)
         for (name, how), count in sorted(report.rewritten.items()):
             typer.echo(f"{name}: {count} values as {how}", err=True)
         typer.echo(f"{report.nodes} nodes, {report.relationships} relationships", err=True)

@@ -40,7 +40,7 @@ def sorted_lines(lines: Iterable[str]) -> Iterator[str]:
         raise ConfigurationError(f"Cannot sort the export: {error}.", hint=hint) from error
 
 
-def json_line(document: dict[str, Any]) -> str:
+def json_line(document: dict[str, Any] | list[Any]) -> str:
     """Return a document as one line of UTF-8, with lone surrogates escaped. Raises ValueError for NaN."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return text if text.isascii() else _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text)

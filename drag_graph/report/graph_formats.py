@@ -114,8 +114,8 @@ class GraphFile:
         for record in self._records():
             kind = record["kind"]
             ends = "" if kind == "node" else f" source={quoteattr(record['source'])} target={quoteattr(record['target'])}"
-            own = {"_label" if kind == "node" else "_type": record["name"], **record["properties"]}
-            data = (f"<data key={quoteattr(f'{kind}.{name}')}>{_xml(value)}</data>" for name, value in own.items())
+            values = {"_label" if kind == "node" else "_type": record["name"], **record["properties"]}
+            data = (f"<data key={quoteattr(f'{kind}.{name}')}>{_xml(value)}</data>" for name, value in values.items())
             yield f"    <{kind} id={quoteattr(record['id'])}{ends}>{''.join(data)}</{kind}>"
         yield "  </graph>"
         yield "</graphml>"
