@@ -32,7 +32,7 @@ PANELS = {
         "aggregate": "Rebuild the simple graph from the stored triples under other settings.",
         "communities": "Group what is connected and summarise each group.",
         "graph": "The whole graph: sizes, weak edges, contradictions, shared concepts, components.",
-        "export": "Export the whole graph as JSON lines.",
+        "export": "Export the whole graph.",
         "import": "Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors.",
         "privacy": "Check what the privacy gate would send.",
         "edge": "Run this machine as a site: it answers from its own documents, and asks the cloud if it is not sure.",
