@@ -66,7 +66,7 @@ def ingest(
         return
     with progress.progress(quiet=json, priced=bool(graph.settings.model_for("extractor").name), what="documents") as meter:
         report = report_of(lambda: graph.ingest(**sources, sync=sync, compact=not no_compact, tags=tag, on_progress=meter.run))
-    _print(report, as_json=json)
+    print_report(report, as_json=json)
     exit_with(report)
 
 
@@ -94,8 +94,8 @@ def _print_estimate(document: dict[str, Any], *, as_json: bool) -> None:
     render.estimate({**document["totals"], **document}, as_json=False)
 
 
-def _print(report: "IngestReport", *, as_json: bool) -> None:
-
+def print_report(report: "IngestReport", *, as_json: bool) -> None:
+    """Print what became of each document."""
     document = report.to_dict()
     if as_json:
         render.document(document)
@@ -109,6 +109,9 @@ def _print(report: "IngestReport", *, as_json: bool) -> None:
     if len(notes) > SHOWN_NOTES:
         typer.echo(f"{len(notes) - SHOWN_NOTES} more notes; --json prints all of them.", err=True)
     _print_given(document.get("given_triples"))
+    for what, number in document.get("left_out", {}).items():
+        if number:
+            typer.echo(f"Left out: {what} ({number}).", err=True)
     counts = ", ".join(f"{totals[status]} {status}" for status in (*_COLOURS, "pending") if totals[status])
     cost = f"; {totals['calls']} calls, ${totals['cost_usd']:.4f}" if totals["calls"] else ""
     render.console().print(f"{counts or 'no documents'}{cost}, {totals['seconds']:.1f} s")

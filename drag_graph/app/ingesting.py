@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from drag_graph.compose.model_factories import role_name
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.documents.document_files import SourceFile, files_in, require_complete, roots_of
 from drag_graph.documents.given_triples import GivenTriples
+from drag_graph.documents.lightrag_folder import read_lightrag
 from drag_graph.errors import ConfigurationError
 from drag_graph.jobs.ingest_job import IngestReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
@@ -53,8 +54,8 @@ class Ingesting(ResourceUser):
         resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
         given = GivenTriples.of_file(Path(triples)) if triples is not None else None
         what = " ".join(map(str, roots)) or f"text {name}"
-        work = _Work(what, files, given, _clean(tags), roots if sync else (), compacts=compact)
-        return work.started(resources, on_progress, wait=wait)
+        work = _Work(resources, what, files, given, _clean(tags), roots if sync else (), compacts=compact)
+        return work.started(on_progress, wait=wait)
 
     def ingest_triples(
         self,
@@ -73,12 +74,40 @@ class Ingesting(ResourceUser):
         It is stored with the passage that says it; without one, its confidence is at most 0.3. `origin` says in audits where
         the triples are from. Otherwise as `ingest` with `triples`.
         """
-        resources = self._resources.changed(settings)
+        return self._given(texts, triples, origin, tags=tags, settings=settings).started(on_progress, wait=wait)
+
+    def import_lightrag(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        tags: Iterable[str] | None = None,
+        on_progress: OnProgress | None = None,
+        wait: bool = True,
+        **settings: Any,
+    ) -> RunHandle[IngestReport]:
+        """Read the texts and relations of LightRAG's working folder, as `ingest_triples` does (docs/integrations.md).
+
+        `left_out` of the report counts what is not imported. Raises InputError if this is not such a folder.
+        """
+        found = read_lightrag(Path(folder))
+        work = self._given(found.texts, found.triples, "lightrag", tags=tags, settings=settings)
+        return replace(work, left_out=found.left_out).started(on_progress, wait=wait)
+
+    def _given(
+        self,
+        texts: Mapping[str, str],
+        triples: Iterable[Mapping[str, Any]],
+        origin: str,
+        *,
+        tags: Iterable[str] | None,
+        settings: Mapping[str, Any],
+    ) -> "_Work":
         for name, text in texts.items():
             require_text(text, name)
-        given = GivenTriples((json.dumps(dict(triple), default=str).encode() for triple in triples), f"file:{origin}")
+        lines = (json.dumps(dict(triple), default=str).encode() for triple in triples)
         files = [SourceFile(Path(name), name, text=text) for name, text in texts.items()]
-        return _Work(origin, files, given, _clean(tags)).started(resources, on_progress, wait=wait)
+        resources = self._resources.changed(settings)
+        return _Work(resources, origin, files, GivenTriples(lines, f"file:{origin}"), _clean(tags))
 
     def estimate_ingest(
         self,
@@ -121,17 +150,19 @@ class Ingesting(ResourceUser):
 class _Work:
     """Documents to read. With `sync_roots`, stored documents of these folders are compared with their files."""
 
+    resources: Resources
     name: str
     files: Sequence[SourceFile]
     given: GivenTriples | None
     tags: list[str] | None
     sync_roots: Sequence[Path] = ()
     compacts: bool = True
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
-    def started(self, resources: Resources, on_progress: OnProgress | None, *, wait: bool) -> RunHandle[IngestReport]:
+    def started(self, on_progress: OnProgress | None, *, wait: bool) -> RunHandle[IngestReport]:
         def run(interruption: Interruption) -> IngestReport:
             meter = ProgressMeter(len(self.files), on_progress)
-            with resources.writing(role="extractor") as session:
+            with self.resources.writing(role="extractor") as session:
                 ingester = make_ingester(
                     session,
                     self.name,
@@ -143,9 +174,10 @@ class _Work:
                 )
                 report = ingester.run(self.files, self.sync_roots)
                 report.count_unmatched(self.given, self.files)
+                report.left_out = self.left_out
                 return report
 
-        return RunHandle(run, resources, wait=wait)
+        return RunHandle(run, self.resources, wait=wait)
 
 
 def require_text(text: str, name: str) -> None:
