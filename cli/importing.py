@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import options, progress, render
-from .ingest import print_report
 from .output import STANDARD, exit_with, refuse, report_of
+from .render_documents import print_report
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args
 
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
@@ -23,7 +23,9 @@ from drag_graph.manage.subgraph_import import Importer, ImportReport
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.model_roles import Embedder
-from drag_graph.report.graph_formats import GraphExport, GraphFile, GraphFormat
+
+if TYPE_CHECKING:
+    from drag_graph.report.graph_formats import GraphExport, GraphFormat
 
 ExportFormat = Literal["jsonl", "subgraphs"]
 
@@ -70,7 +72,7 @@ class Exchange(ResourceUser):
             )
         return self._exported(format, full=full)
 
-    def export_graph(self, format: GraphFormat, stream: BinaryIO, *, full: bool = False) -> GraphExport:  # noqa: A002
+    def export_graph(self, format: "GraphFormat", stream: BinaryIO, *, full: bool = False) -> "GraphExport":  # noqa: A002
         """Write the whole graph to a binary stream in a format of other programs, and return what it contains.
 
         "graphml" is one XML document, "csv" a ZIP archive with `nodes.csv` and `relationships.csv` for `LOAD CSV`, "cypher" a
@@ -78,6 +80,8 @@ class Exchange(ResourceUser):
 
         Raises ConfigurationError for another format.
         """
+        from drag_graph.report.graph_formats import GraphFile, GraphFormat
+
         if format not in get_args(GraphFormat):
             formats = " or ".join(map(repr, get_args(GraphFormat)))
             raise ConfigurationError(f"There is no graph format {format!r}.", hint=f"Use {formats}.")

@@ -16,7 +16,6 @@ from drag_graph.compose.model_factories import role_name
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.documents.document_files import SourceFile, files_in, require_complete, roots_of
 from drag_graph.documents.given_triples import GivenTriples
-from drag_graph.documents.lightrag_folder import read_lightrag
 from drag_graph.errors import ConfigurationError
 from drag_graph.jobs.ingest_job import IngestReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
@@ -89,9 +88,11 @@ class Ingesting(ResourceUser):
 
         `left_out` of the report counts what is not imported. Raises InputError if this is not such a folder.
         """
-        found = read_lightrag(Path(folder))
-        work = self._given(found.texts, found.triples, "lightrag", tags=tags, settings=settings)
-        return replace(work, left_out=found.left_out).started(on_progress, wait=wait)
+        from drag_graph.documents.lightrag_folder import read_lightrag
+
+        contents = read_lightrag(Path(folder))
+        work = self._given(contents.texts, contents.triples, "lightrag", tags=tags, settings=settings)
+        return replace(work, left_out=contents.left_out).started(on_progress, wait=wait)
 
     def _given(
         self,

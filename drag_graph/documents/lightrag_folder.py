@@ -41,20 +41,20 @@ def read_lightrag(folder: Path) -> LightRagFolder:
     """Read a working folder. Raises InputError, which names the file, if it is not one."""
     documents, chunks = _json(folder / DOCUMENTS), _json(folder / CHUNKS)
     names = _names(documents)
-    found = LightRagFolder({names[id_]: str(entry.get("content", "")) for id_, entry in documents.items()})
+    contents = LightRagFolder({names[id_]: str(entry.get("content", "")) for id_, entry in documents.items()})
     document_of = {id_: names.get(str(entry.get("full_doc_id"))) for id_, entry in chunks.items()}
     nodes, edges = _graph(folder / GRAPH)
     connected, without_text = set[str](), 0
     for source, target, values in edges:
         connected |= {source, target}
         sources = values.get("source_id", "").split(SEPARATOR)
-        own = list(dict.fromkeys(name for chunk in sources if (name := document_of.get(chunk))))
-        without_text += not own
-        found.triples.extend({"document": name, **_triple(source, target, values)} for name in own)
-    found.left_out["types and descriptions of entities"] = len(nodes)
-    found.left_out["entities without a relation"] = len(nodes - connected)
-    found.left_out["relations whose text is gone"] = without_text
-    return found
+        documents_of_edge = list(dict.fromkeys(name for chunk in sources if (name := document_of.get(chunk))))
+        without_text += not documents_of_edge
+        contents.triples.extend({"document": name, **_triple(source, target, values)} for name in documents_of_edge)
+    contents.left_out["types and descriptions of entities"] = len(nodes)
+    contents.left_out["entities without a relation"] = len(nodes - connected)
+    contents.left_out["relations whose text is gone"] = without_text
+    return contents
 
 
 def _triple(source: str, target: str, values: Mapping[str, str]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def find_texts(graph: DragGraph, text: str, limit: int, search: Mapping[str, Any
     """Return up to `limit` texts and edges for a question, best first. `search` are further arguments of `DragGraph.search`."""
     result = graph.search(text, **search)
     titles = {source.id: source for source in result.sources}
-    found = list[FoundText]()
+    texts = list[FoundText]()
     for line in sorted(result.lines, key=lambda item: (-item.score, item.n))[:limit]:
         place, source = result.documents.get(line.n, {}), titles.get(line.source_id)
         metadata = {
@@ -38,9 +38,9 @@ def find_texts(graph: DragGraph, text: str, limit: int, search: Mapping[str, Any
             "end": place.get("end"),
             "score": line.score,
         }
-        own = {name: value for name, value in metadata.items() if value not in (None, "", [])}
-        found.append(FoundText(line.text.removeprefix(line.opening), line.score, own))
-    return found
+        present = {name: value for name, value in metadata.items() if value not in (None, "", [])}
+        texts.append(FoundText(line.text.removeprefix(line.opening), line.score, present))
+    return texts
 
 
 def missing(package: str) -> MissingExtra:

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from drag_graph.app.application import DragGraph
 from drag_graph.errors import ConfigurationError
@@ -32,33 +32,8 @@ class LangChainRetriever(BaseRetriever):
     search: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:  # noqa: ARG002
-        found = find_texts(self.graph, query, self.limit, self.search)
-        return [Document(id=item.metadata["ref"], page_content=item.text, metadata=item.metadata) for item in found]
-
-
-class NodeLike(Protocol):
-    """A node of a graph document."""
-
-    id: str | int
-    type: str
-    properties: dict[str, Any]
-
-
-class RelationshipLike(Protocol):
-    """A relationship of a graph document."""
-
-    source: Any
-    target: Any
-    type: str
-    properties: dict[str, Any]
-
-
-class GraphDocumentLike(Protocol):
-    """A graph document: nodes and relationships that were read from the text of `source`."""
-
-    nodes: Any
-    relationships: Any
-    source: Any
+        matches = find_texts(self.graph, query, self.limit, self.search)
+        return [Document(id=item.metadata["ref"], page_content=item.text, metadata=item.metadata) for item in matches]
 
 
 @dataclass
@@ -114,7 +89,7 @@ def to_graph_document(subgraph: Subgraph) -> GraphDocument:
     return GraphDocument(list(nodes.values()), relationships, source)
 
 
-def from_graph_documents(graph: DragGraph, documents: Iterable[GraphDocumentLike], **settings: Any) -> IngestReport:
+def from_graph_documents(graph: DragGraph, documents: Iterable[Any], **settings: Any) -> IngestReport:
     """Store graph documents: each text as a document, each relationship as a triple with the passage that says it.
 
     A document is named by `source` in the metadata of its source, else by its id. The confidence of a triple is that of the
@@ -135,7 +110,7 @@ def from_graph_documents(graph: DragGraph, documents: Iterable[GraphDocumentLike
     return graph.ingest_triples(texts, triples, origin="graph documents", **settings).result()
 
 
-def _triple(relationship: RelationshipLike) -> dict[str, Any]:
+def _triple(relationship: Any) -> dict[str, Any]:
     words = relationship.type.replace("_", " ")
     return {
         "subject": str(relationship.source.id),

@@ -27,10 +27,10 @@ class LlamaIndexRetriever(BaseRetriever):
         self._search = dict(search or {})
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = find_texts(self._graph, query_bundle.query_str, self._limit, self._search)
+        matches = find_texts(self._graph, query_bundle.query_str, self._limit, self._search)
         return [
             NodeWithScore(node=TextNode(id_=item.metadata["ref"], text=item.text, metadata=item.metadata), score=item.score)
-            for item in found
+            for item in matches
         ]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

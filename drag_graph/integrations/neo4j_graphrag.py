@@ -45,8 +45,8 @@ class Neo4jGraphRagRetriever(Retriever):
             query_text (str): The question.
             top_k (int): Maximum number of texts and edges.
         """
-        found = find_texts(self._graph, query_text, top_k, self._search)
-        records = [neo4j.Record(item._asdict()) for item in found]  # type: ignore[no-untyped-call]
+        matches = find_texts(self._graph, query_text, top_k, self._search)
+        records = [neo4j.Record(item._asdict()) for item in matches]  # type: ignore[no-untyped-call]
         return RawSearchResult(records=records)
 
     def default_record_formatter(self, record: neo4j.Record) -> RetrieverResultItem:

@@ -107,9 +107,9 @@ class GraphFile:
         yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
         for kind, own in (("node", "_label"), ("edge", "_type")):
             types = {own: {"string"}, **self._columns[kind]}
-            for name, found in sorted(types.items()):
+            for name, value_types in sorted(types.items()):
                 key = f'id={quoteattr(f"{kind}.{name}")} for="{kind}" attr.name={quoteattr(name)}'
-                yield f'  <key {key} attr.type="{_type_of(found)}"/>'
+                yield f'  <key {key} attr.type="{_type_of(value_types)}"/>'
         yield '  <graph edgedefault="directed">'
         for record in self._records():
             kind = record["kind"]
@@ -146,8 +146,8 @@ class GraphFile:
         for (kind, name), group in groupby(self._records(), key=lambda record: (record["kind"], record["name"])):
             statement = (nodes if kind == "node" else edges).replace("NAME", _quoted(name))
             to_row: Callable[[Record], Any] = _properties if kind == "node" else _ends_and_properties
-            for some in pages(group, ROWS):
-                yield statement.replace("ROWS", cypher_literal([to_row(record) for record in some]))
+            for batch in pages(group, ROWS):
+                yield statement.replace("ROWS", cypher_literal([to_row(record) for record in batch]))
         yield after
 
 
