@@ -1,4 +1,4 @@
-"""Methods that rebuild, export and import the graph: aggregate, export, import_."""
+"""Methods that rebuild, export and import the graph: aggregate, export, export_graph, import_."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -65,10 +65,11 @@ class Exchange(ResourceUser):
         """
         if format not in get_args(ExportFormat):
             formats = " or ".join(map(repr, get_args(ExportFormat)))
-            raise ConfigurationError(f"There is no export format {format!r}.", hint=f"Use {formats}.")
+            hint = f"Use {formats}, or `export_graph` for other programs."
+            raise ConfigurationError(f"There is no export format {format!r}.", hint=hint)
         if full and format == "subgraphs":
             raise ConfigurationError(
-                "`full=True` works with `format=jsonl` only.", hint="Omit it: subgraphs are always complete."
+                "`full=True` does not work with `format=subgraphs`.", hint="Omit it: subgraphs are always complete."
             )
         return self._exported(format, full=full)
 

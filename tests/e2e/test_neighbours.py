@@ -10,6 +10,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from drag_graph import DragGraph
+from drag_graph.errors import ConfigurationError
 from tests.e2e.conftest import EXAMPLES
 
 
@@ -46,6 +48,18 @@ def test_an_export_can_be_compressed_and_is_never_empty_without_a_word(cli, fill
     err = exported(cli, "graphml", tmp_path / "graph.graphml.gz", "--namespace", "other")
     assert "Nothing is stored" in err
     assert len(nx.read_graphml(tmp_path / "graph.graphml.gz")) == 0
+
+
+def test_a_format_belongs_to_one_method(cli, filled):
+    with DragGraph() as graph:
+        with pytest.raises(ConfigurationError, match="no graph format 'jsonl'"):
+            graph.export_graph("jsonl", io.BytesIO())
+        with pytest.raises(ConfigurationError, match="no export format 'graphml'"):
+            graph.export("graphml")
+        report = graph.export_graph("cypher", io.BytesIO()).to_dict()
+    assert report["format"] == "cypher"
+    assert report["nodes"] > 0
+    assert {"property": "Query.metadata", "as": "JSON text", "values": 7} in report["rewritten"]
 
 
 LIGHTRAG = Path(__file__).parent / "lightrag_store"
