@@ -34,7 +34,7 @@ PANELS = {
         "serve": "Answer over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.",
         "communities": "Group what is connected and summarise each group.",
         "graph": "The whole graph: sizes, weak edges, contradictions, shared concepts, components.",
-        "export": "Export the whole graph as JSON lines.",
+        "export": "Export the whole graph.",
         "import": "Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors.",
         "privacy": "Check what the privacy gate would send.",
         "edge": "Run this machine as a site: it answers from its own documents, and asks the cloud if it is not sure.",

@@ -1,7 +1,7 @@
 """`drag-graph export`."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -9,10 +9,15 @@ from . import options
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
+    from drag_graph.report.graph_formats import GraphFormat
 
 Format = Annotated[
-    Literal["jsonl", "subgraphs"],
-    typer.Option("--format", help="jsonl: one line for each node and edge, to compare stores. subgraphs: what `import` reads."),
+    Literal["jsonl", "subgraphs", "graphml", "csv", "cypher"],
+    typer.Option(
+        "--format",
+        help="jsonl: one line for each node and edge, to compare stores. subgraphs: what `import` reads. graphml, csv (a ZIP"
+        " archive for LOAD CSV) and cypher (a script): for other programs.",
+    ),
 ]
 
 
@@ -20,19 +25,31 @@ Format = Annotated[
 def export(
     graph: "DragGraph",
     format: Format = "jsonl",  # noqa: A002
-    full: Annotated[bool, typer.Option("--full", help="With jsonl: include times, costs, vectors and snapshots.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Include times, costs, vectors and snapshots; not with subgraphs.")
+    ] = False,
 ) -> None:
-    """Export the whole graph as JSON lines.
+    """Export the whole graph.
 
     `jsonl` has one line for each node and edge, in canonical order: stores with equal content give equal bytes on every engine.
     `subgraphs` has one line for each source, with times, costs and vectors, but without answers and concepts (docs/import.md).
+    What another format cannot hold is written as text and listed on stderr (docs/integrations.md).
 
     Examples:
       drag-graph export --format jsonl -o graph.jsonl
       drag-graph export --format subgraphs -o graph.subgraphs.gz
+      drag-graph export --format csv -o graph.zip
     """
-    number = 0
-    for number, line in enumerate(graph.export(format, full=full), start=1):  # noqa: B007 - the last number is the total
-        sys.stdout.write(line + "\n")
-    if number <= (2 if format == "subgraphs" else 0):  # head and end alone
+    if format in ("jsonl", "subgraphs"):
+        number = 0
+        for number, line in enumerate(graph.export(format, full=full), start=1):  # noqa: B007 - the last number is the total
+            sys.stdout.write(line + "\n")
+        is_empty = number <= (2 if format == "subgraphs" else 0)  # head and end alone
+    else:
+        report = graph.export_graph(cast("GraphFormat", format), sys.stdout.buffer, full=full)
+        for (name, how), count in sorted(report.rewritten.items()):
+            typer.echo(f"{name}: {count} values as {how}", err=True)
+        typer.echo(f"{report.nodes} nodes, {report.relationships} relationships", err=True)
+        is_empty = not report.nodes
+    if is_empty:
         typer.echo(f"Nothing is stored in namespace {graph.settings.namespace!r} of {graph.settings.store}.", err=True)

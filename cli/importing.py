@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from . import options, progress, render
-from .output import STANDARD, exit_with, report_of
+from .output import STANDARD, exit_with, refuse, report_of
+from .render_documents import print_report
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -20,7 +21,15 @@ SHOWN = 20
 @options.with_settings(*options.STORE)
 def import_(
     graph: "DragGraph",
-    file: Annotated[Path, typer.Argument(help="File from `export --format subgraphs`, also compressed; - is standard input.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="File from `export --format subgraphs`, also compressed; - is standard input. With --from: a folder.",
+        ),
+    ],
+    origin: Annotated[
+        Literal["lightrag"] | None, typer.Option("--from", help="lightrag: read LightRAG's working folder.")
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace stored sources whose content differs.")] = False,
     json: options.Json = False,
 ) -> None:
@@ -32,10 +41,19 @@ def import_(
 
     Answers and concepts are not in the file: run `drag-graph link` afterwards.
 
+    With --from, texts and relations of another program are stored, as `ingest --triples` does (docs/integrations.md).
+
     Examples:
       drag-graph import graph.subgraphs.gz
       drag-graph export --format subgraphs | drag-graph import - --store bolt://127.0.0.1:7687
+      drag-graph import --from lightrag rag_storage/
     """
+    if origin:
+        refuse("import", {"--replace does not work with --from.": replace})
+        with progress.progress(quiet=json, priced=False, what="documents") as meter:
+            imported = report_of(lambda: graph.import_lightrag(file, on_progress=meter.run))
+        print_report(imported, as_json=json)
+        exit_with(imported)
     with progress.progress(quiet=json, priced=False, what="sources") as meter:
         source = sys.stdin.buffer if file == STANDARD else file
         report = report_of(lambda: graph.import_(source, replace=replace, on_progress=meter.count))

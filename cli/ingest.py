@@ -1,33 +1,16 @@
 """`drag-graph ingest`."""
 
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drag_graph.ports.run_journal import UNREAD
-
-from . import options, progress, render
+from . import options, progress, render, render_documents
 from .output import STANDARD, exit_with, refuse, report_of
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
-    from drag_graph.jobs.ingest_job import IngestReport
-
-SHOWN = 60
-"""Maximum number of documents that are listed one by one."""
-SHOWN_NOTES = 10
-"""Maximum number of notes that are printed."""
-_COLOURS = {
-    "added": "green",
-    "changed": "green",
-    "renamed": "green",
-    "unchanged": "default",
-    "removed": "yellow",
-    "failed": "red",
-}
 
 
 @options.with_settings(*options.INGESTING)
@@ -66,7 +49,7 @@ def ingest(
         return
     with progress.progress(quiet=json, priced=bool(graph.settings.model_for("extractor").name), what="documents") as meter:
         report = report_of(lambda: graph.ingest(**sources, sync=sync, compact=not no_compact, tags=tag, on_progress=meter.run))
-    _print(report, as_json=json)
+    render_documents.print_report(report, as_json=json)
     exit_with(report)
 
 
@@ -90,56 +73,5 @@ def _print_estimate(document: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         render.document(document)
         return
-    _table(document["documents"], ("chunks", "evidence"))
+    render_documents.table(document["documents"], ("chunks", "evidence"))
     render.estimate({**document["totals"], **document}, as_json=False)
-
-
-def _print(report: "IngestReport", *, as_json: bool) -> None:
-
-    document = report.to_dict()
-    if as_json:
-        render.document(document)
-        return
-    _table(document["documents"], ("chunks", "evidence", "triples"))
-    totals = document["totals"]
-    notes = [f"{item.name}: {note}" for item in report.documents for note in item.usage.notes if not note.startswith(UNREAD)]
-    render.unread((item.usage.notes for item in report.documents), "documents")
-    for note in notes[:SHOWN_NOTES]:
-        typer.echo(note, err=True)
-    if len(notes) > SHOWN_NOTES:
-        typer.echo(f"{len(notes) - SHOWN_NOTES} more notes; --json prints all of them.", err=True)
-    _print_given(document.get("given_triples"))
-    counts = ", ".join(f"{totals[status]} {status}" for status in (*_COLOURS, "pending") if totals[status])
-    cost = f"; {totals['calls']} calls, ${totals['cost_usd']:.4f}" if totals["calls"] else ""
-    render.console().print(f"{counts or 'no documents'}{cost}, {totals['seconds']:.1f} s")
-
-
-def _print_given(given: Mapping[str, Any] | None) -> None:
-    """Print the lines of the file of triples that were not used."""
-    for item in given["rejected"][:SHOWN_NOTES] if given else ():
-        typer.echo(f"triples, line {item['line']}: {item['reason']}", err=True)
-    if given and given["rejected_lines"] > SHOWN_NOTES:
-        typer.echo(
-            f"{given['rejected_lines'] - SHOWN_NOTES} more unusable lines in the triples file; --json lists them.", err=True
-        )
-    if given and given["unmatched_lines"]:
-        typer.echo(f"Lines of triples about documents that are not among these files: {given['unmatched_lines']}.", err=True)
-
-
-def _table(documents: Sequence[Mapping[str, Any]], counts: tuple[str, ...]) -> None:
-    from rich.text import Text
-
-    if 0 < len(documents) <= SHOWN:
-        rows = (
-            (
-                item["id"][: render.SHORT],
-                item["name"],
-                Text(item["status"], _COLOURS[item["status"]]),
-                *("-" if item[name] is None else item[name] for name in counts),
-            )
-            for item in documents
-        )
-        render.table(("document", "name", "status", *counts), rows, wrapped="name")
-    for item in documents:
-        if item["error"]:
-            typer.echo(f"{item['name']} {item['status']}: {item['error']}", err=True)

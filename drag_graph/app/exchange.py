@@ -1,11 +1,11 @@
-"""Methods that rebuild, export and import the graph: aggregate, export, import_."""
+"""Methods that rebuild, export and import the graph: aggregate, export, export_graph, import_."""
 
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args
 
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
@@ -23,6 +23,9 @@ from drag_graph.manage.subgraph_import import Importer, ImportReport
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.model_roles import Embedder
+
+if TYPE_CHECKING:
+    from drag_graph.report.graph_formats import GraphExport, GraphFormat
 
 ExportFormat = Literal["jsonl", "subgraphs"]
 
@@ -62,12 +65,30 @@ class Exchange(ResourceUser):
         """
         if format not in get_args(ExportFormat):
             formats = " or ".join(map(repr, get_args(ExportFormat)))
-            raise ConfigurationError(f"There is no export format {format!r}.", hint=f"Use {formats}.")
+            hint = f"Use {formats}, or `export_graph` for other programs."
+            raise ConfigurationError(f"There is no export format {format!r}.", hint=hint)
         if full and format == "subgraphs":
             raise ConfigurationError(
-                "`full=True` works with `format=jsonl` only.", hint="Omit it: subgraphs are always complete."
+                "`full=True` does not work with `format=subgraphs`.", hint="Omit it: subgraphs are always complete."
             )
         return self._exported(format, full=full)
+
+    def export_graph(self, format: "GraphFormat", stream: BinaryIO, *, full: bool = False) -> "GraphExport":  # noqa: A002
+        """Write the whole graph to a binary stream in a format of other programs, and return what it contains.
+
+        "graphml" is one XML document, "csv" a ZIP archive with `nodes.csv` and `relationships.csv` for `LOAD CSV`, "cypher" a
+        script for `cypher-shell`. `full` adds times, costs, vectors and snapshots. The store is free once it has been read.
+
+        Raises ConfigurationError for another format.
+        """
+        from drag_graph.report.graph_formats import GraphFile, GraphFormat
+
+        if format not in get_args(GraphFormat):
+            formats = " or ".join(map(repr, get_args(GraphFormat)))
+            raise ConfigurationError(f"There is no graph format {format!r}.", hint=f"Use {formats}.")
+        with self._resources.store() as store:
+            file = GraphFile(format, store.records(vectors=full), full=full)
+        return file.write(stream)
 
     def _exported(self, format_: ExportFormat, *, full: bool) -> Iterator[str]:
         with self._resources.store() as store:

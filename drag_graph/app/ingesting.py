@@ -1,8 +1,9 @@
 """The method that reads documents: ingest, and its estimate."""
 
+import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,26 +55,64 @@ class Ingesting(ResourceUser):
         """
         resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
         files = [replace(file, address=(addresses or {}).get(file.name, "")) for file in files]
-        given = GivenTriples(Path(triples)) if triples is not None else None
-        own_tags = None if tags is None else [tag.strip() for tag in tags if tag.strip()]
+        given = GivenTriples.of_file(Path(triples)) if triples is not None else None
+        what = job or " ".join(map(str, roots)) or f"text {name}"
+        work = _Work(resources, what, files, given, _clean(tags), roots if sync else (), compacts=compact)
+        return work.started(on_progress, wait=wait)
 
-        def run(interruption: Interruption) -> IngestReport:
-            meter = ProgressMeter(len(files), on_progress)
-            with resources.writing(role="extractor") as session:
-                ingester = make_ingester(
-                    session,
-                    job or " ".join(map(str, roots)) or f"text {name}",
-                    compacts=compact,
-                    given=given,
-                    tags=own_tags,
-                    on_result=meter.count,
-                    interruption=interruption,
-                )
-                report = ingester.run(files, roots if sync else ())
-                report.count_unmatched(given, files)
-                return report
+    def ingest_triples(
+        self,
+        texts: Mapping[str, str],
+        triples: Iterable[Mapping[str, Any]],
+        *,
+        origin: str = "given triples",
+        tags: Iterable[str] | None = None,
+        on_progress: OnProgress | None = None,
+        wait: bool = True,
+        **settings: Any,
+    ) -> RunHandle[IngestReport]:
+        """Read texts, each under its name, with triples that somebody has already, such as those of another library.
 
-        return RunHandle(run, resources, wait=wait)
+        A triple has the texts `document` (a name), `subject`, `predicate` and `object`, and maybe a `confidence` from 0 to 1.
+        It is stored with the passage that says it; without one, its confidence is at most 0.3. `origin` says in audits where
+        the triples are from. Otherwise as `ingest` with `triples`.
+        """
+        return self._given(texts, triples, origin, tags=tags, settings=settings).started(on_progress, wait=wait)
+
+    def import_lightrag(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        tags: Iterable[str] | None = None,
+        on_progress: OnProgress | None = None,
+        wait: bool = True,
+        **settings: Any,
+    ) -> RunHandle[IngestReport]:
+        """Read the texts and relations of LightRAG's working folder, as `ingest_triples` does (docs/integrations.md).
+
+        `left_out` of the report counts what is not imported. Raises InputError if this is not such a folder.
+        """
+        from drag_graph.documents.lightrag_folder import read_lightrag
+
+        contents = read_lightrag(Path(folder))
+        work = self._given(contents.texts, contents.triples, "lightrag", tags=tags, settings=settings)
+        return replace(work, left_out=contents.left_out).started(on_progress, wait=wait)
+
+    def _given(
+        self,
+        texts: Mapping[str, str],
+        triples: Iterable[Mapping[str, Any]],
+        origin: str,
+        *,
+        tags: Iterable[str] | None,
+        settings: Mapping[str, Any],
+    ) -> "_Work":
+        for name, text in texts.items():
+            require_text(text, name)
+        lines = (json.dumps(dict(triple), default=str).encode() for triple in triples)
+        files = [SourceFile(Path(name), name, text=text) for name, text in texts.items()]
+        resources = self._resources.changed(settings)
+        return _Work(resources, origin, files, GivenTriples(lines, f"file:{origin}"), _clean(tags))
 
     def estimate_ingest(
         self,
@@ -87,7 +126,7 @@ class Ingesting(ResourceUser):
     ) -> Estimate:
         """Return what `ingest` would do with each document, and the calls, tokens and price of it."""
         resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
-        given = GivenTriples(Path(triples)) if triples is not None else None
+        given = GivenTriples.of_file(Path(triples)) if triples is not None else None
         return Estimate(foreseen(resources.settings, files, roots if sync else (), given))
 
     def _documents(
@@ -99,8 +138,7 @@ class Ingesting(ResourceUser):
         if (text is None) != (name is None) or (text is None) != bool(places):
             raise ConfigurationError("Pass either paths, or a text and its name.", hint="See `drag-graph ingest --help`.")
         if text is not None and name is not None:
-            if not name.strip() or any("\ud800" <= one <= "\udfff" for one in text + name):
-                raise ConfigurationError("The text or its name is unusable.", hint="Pass a name, and text without surrogates.")
+            require_text(text, name)
             return resources, [SourceFile(Path(name), name, text=text)], []
         roots = roots_of(places)
         files = list(files_in(roots, resources.settings.own_files))
@@ -111,3 +149,47 @@ class Ingesting(ResourceUser):
                 hint = "To erase all stored documents of it, use `drag-graph db erase --query-id ID`."
                 raise ConfigurationError(f"{folders} contains no document; `sync=True` would erase everything.", hint=hint)
         return resources, files, roots
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Documents to read. With `sync_roots`, stored documents of these folders are compared with their files."""
+
+    resources: Resources
+    name: str
+    files: Sequence[SourceFile]
+    given: GivenTriples | None
+    tags: list[str] | None
+    sync_roots: Sequence[Path] = ()
+    compacts: bool = True
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def started(self, on_progress: OnProgress | None, *, wait: bool) -> RunHandle[IngestReport]:
+        def run(interruption: Interruption) -> IngestReport:
+            meter = ProgressMeter(len(self.files), on_progress)
+            with self.resources.writing(role="extractor") as session:
+                ingester = make_ingester(
+                    session,
+                    self.name,
+                    compacts=self.compacts,
+                    given=self.given,
+                    tags=self.tags,
+                    on_result=meter.count,
+                    interruption=interruption,
+                )
+                report = ingester.run(self.files, self.sync_roots)
+                report.count_unmatched(self.given, self.files)
+                report.left_out = self.left_out
+                return report
+
+        return RunHandle(run, self.resources, wait=wait)
+
+
+def require_text(text: str, name: str) -> None:
+    """Raise ConfigurationError for an empty name, or half a character in the text or its name."""
+    if not name.strip() or any("\ud800" <= one <= "\udfff" for one in text + name):
+        raise ConfigurationError("The text or its name is unusable.", hint="Pass a name, and text without surrogates.")
+
+
+def _clean(tags: Iterable[str] | None) -> list[str] | None:
+    return None if tags is None else [tag.strip() for tag in tags if tag.strip()]

@@ -1,4 +1,4 @@
-"""Triples that somebody has already, from a file (`ingest --triples`, docs/documents.md).
+"""Triples that somebody has already, such as those of a file (`ingest --triples`, docs/documents.md).
 
 Each is grounded in a passage: one that contains both ends, else one that contains an end and most words of the rest, where the
 document's name and headings count as words of the passage. Any other triple is stored with the best passage, a low confidence
@@ -8,10 +8,10 @@ and a call whose prompt version says that it is not grounded.
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Self
 
 from drag_graph.distill.triple_extraction import Extraction, RawTriple, unusable
 from drag_graph.errors import InputError
@@ -47,22 +47,26 @@ class GivenTriple:
 
 
 class GivenTriples:
-    """The triples of a file by document. Raises InputError for a missing file.
+    """Triples by document: one JSON object per line. `model` is the model name of the recorded calls.
 
     `rejected` has number and reason of the first unusable lines, `rejected_lines` the number of all of them.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.model = f"file:{path.name}"
-        """The model name of the recorded calls."""
+    def __init__(self, lines: Iterable[bytes], model: str) -> None:
+        self.model = model
         self._triples: dict[str, list[GivenTriple]] = {}
         self.lines = self.rejected_lines = 0
         self.rejected: list[tuple[int, str]] = []
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                self._add(number, line)
+
+    @classmethod
+    def of_file(cls, path: Path) -> Self:
+        """Return the triples of a file. Raises InputError if it cannot be read."""
         try:
             with path.open("rb") as content:
-                for number, line in enumerate(content, start=1):
-                    if line.strip():
-                        self._add(number, line)
+                return cls(content, f"file:{path.name}")
         except OSError as error:
             message = f"The file of triples {path} cannot be read: {error.strerror or type(error).__name__}."
             raise InputError(message, hint="Pass a JSONL file.") from error

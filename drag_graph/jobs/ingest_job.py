@@ -73,7 +73,8 @@ class DocumentResult:
 class IngestReport:
     """The outcome of a run. `stopped` is why it ended early; `pending` files were not reached.
 
-    `given` is the file of triples, and `unmatched` the number of its lines about documents that are not among the files.
+    `given` are the given triples, and `unmatched` is the number of those about documents that are not among the files.
+    `left_out` counts what an import does not take over.
     """
 
     documents: list[DocumentResult] = field(default_factory=list)
@@ -84,6 +85,7 @@ class IngestReport:
     usage: Usage = field(default_factory=Usage)
     given: GivenTriples | None = None
     unmatched: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def count(self, result: DocumentResult) -> None:
         """Add a result."""
@@ -130,6 +132,7 @@ class IngestReport:
             "documents": [item.document() for item in self.documents],
             "totals": self.totals(),
             **({"given_triples": {**self.given.summary(), "unmatched_lines": self.unmatched}} if self.given else {}),
+            **({"left_out": dict(self.left_out)} if self.left_out else {}),
             "stopped": stopped,
         }
 

@@ -4,7 +4,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 from drag_graph.errors import ConfigurationError, StoreUnfit
@@ -21,7 +21,7 @@ def canonical_lines(records: Iterable[dict[str, Any]], *, full: bool = False) ->
 
     Raises StoreUnfit for NaN and infinite numbers, ConfigurationError as `sorted_lines` does.
     """
-    yield from sorted_lines(_line({**record, "properties": _selected(record["properties"], full=full)}) for record in records)
+    yield from sorted_lines(_line(canonical_record(record, full=full)) for record in records)
 
 
 def sorted_lines(lines: Iterable[str]) -> Iterator[str]:
@@ -40,20 +40,32 @@ def sorted_lines(lines: Iterable[str]) -> Iterator[str]:
         raise ConfigurationError(f"Cannot sort the export: {error}.", hint=hint) from error
 
 
-def json_line(document: dict[str, Any]) -> str:
+def json_line(document: dict[str, Any] | list[Any]) -> str:
     """Return a document as one line of UTF-8, with lone surrogates escaped. Raises ValueError for NaN."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return text if text.isascii() else _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
-def _selected(properties: dict[str, Any], *, full: bool) -> dict[str, Any]:
-    return {key: value for key, value in properties.items() if value is not None and (full or key not in VOLATILE)}
+def canonical_record(record: dict[str, Any], *, full: bool = False) -> dict[str, Any]:
+    """Return a record without missing and, unless `full`, volatile properties."""
+    properties = record["properties"].items()
+    return {
+        **record,
+        "properties": {key: value for key, value in properties if value is not None and (full or key not in VOLATILE)},
+    }
 
 
-def _line(record: dict[str, Any]) -> str:
+@contextmanager
+def valid_numbers(record: dict[str, Any]) -> Iterator[None]:
+    """Raise StoreUnfit if the block meets a number of this record that JSON does not have."""
     try:
-        return json_line(record)
+        yield
     except ValueError as error:
         what = f"{record.get('label') or record.get('type')} {record['id']}"
         hint = "Distill its query again with `replace=True`, or erase it."
         raise StoreUnfit(f"{what} contains a number that JSON cannot represent (NaN or infinite).", hint=hint) from error
+
+
+def _line(record: dict[str, Any]) -> str:
+    with valid_numbers(record):
+        return json_line(record)

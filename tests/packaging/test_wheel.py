@@ -55,7 +55,15 @@ def test_the_wheel_carries_statements_and_migrations(installed):
     bin_folder, home = installed
     code = "import drag_graph, pathlib; print(pathlib.Path(drag_graph.__file__).parent)"
     package = Path(run([bin_folder / "python", "-c", code], cwd=home, env=environment(home)).strip())
-    for folder in ("cli", "cypher/common", "cypher/neo4j", "cypher/ladybug", "migrations/neo4j", "migrations/ladybug"):
+    for folder in (
+        "cli",
+        "cypher/common",
+        "cypher/neo4j",
+        "cypher/ladybug",
+        "cypher/script",
+        "migrations/neo4j",
+        "migrations/ladybug",
+    ):
         assert any((package / folder).iterdir()), folder
     packed = resources(package, package)
     wanted = resources(ROOT / "drag_graph", ROOT / "drag_graph")

@@ -43,7 +43,7 @@ def folder(tmp_path):
 def given(tmp_path, *lines):
     path = tmp_path / "triples.jsonl"
     path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
-    return GivenTriples(path)
+    return GivenTriples.of_file(path)
 
 
 def run(store, folder, triples=None):
@@ -113,4 +113,4 @@ def test_a_document_in_a_folder_is_named_by_its_path_or_its_file(store, folder, 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):
     with pytest.raises(InputError, match=r"cannot be read: No such file"):
-        GivenTriples(tmp_path / "gone.jsonl")
+        GivenTriples.of_file(tmp_path / "gone.jsonl")

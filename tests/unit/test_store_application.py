@@ -99,7 +99,7 @@ def test_simple_edges_are_rebuilt_under_other_settings(graph):
     report = graph.aggregate(strategy="predicate", threshold=0.0)
     assert report.sources == 1
     assert report.to_dict()["after"]["pruned_claims"] == 0
-    with pytest.raises(errors.ConfigurationError, match="`full=True` works with `format=jsonl` only"):
+    with pytest.raises(errors.ConfigurationError, match="`full=True` does not work with `format=subgraphs`"):
         graph.export("subgraphs", full=True)
 
 
