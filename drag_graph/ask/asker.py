@@ -279,7 +279,7 @@ class Asker:
             reply, facts = self._checker.checked(reply, prompt.lines)
         if known and on_token:
             on_token(reply.text)
-        sources = _sources_of(found, prompt.lines)
+        sources = found.subgraphs_of(prompt.lines)
         audit = snapshot(query.text, prompt.lines, sources, line_order=self._settings.line_order, privacy=privacy)
         answer = make_answer(
             query,
@@ -385,14 +385,6 @@ class Asker:
 
 def _own_id(question: _Question) -> str:
     return (question.given or question.asked).input_id
-
-
-def _sources_of(found: FoundLines, lines: Sequence[Line]) -> Sequence[Subgraph]:
-    """Return the sources of an answer: the searched subgraphs whose lines are shown, or the first if there are none."""
-    if not found.weighed:
-        return found.subgraphs
-    shown = {line.source_id for line in lines}
-    return [graph for graph in found.subgraphs if graph.source_id in shown] or found.subgraphs[:1]
 
 
 def interrupted() -> Interrupted:

@@ -16,7 +16,7 @@ from drag_graph.ask.corrected_store import CorrectedStore
 from drag_graph.ask.line_weights import ListName, Weighed, by_weight, without_repetitions
 from drag_graph.ask.searching import Findings, Ranks, Search, Searcher
 from drag_graph.ask.unit_values import Valued
-from drag_graph.model import LineKind, Query, Subgraph
+from drag_graph.model import Line, LineKind, Query, Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder
@@ -77,6 +77,13 @@ class FoundLines:
         ordered = sorted(self.sources, key=lambda source: places.get(source.id, len(places)))
         scores = [source.score for source in self.sources]
         return replace(self, sources=tuple(replace(one, score=score) for one, score in zip(ordered, scores, strict=True)))
+
+    def subgraphs_of(self, lines: Sequence[Line]) -> Sequence[Subgraph]:
+        """Return the sources of an answer: the searched subgraphs whose lines are shown, or the first if there are none."""
+        if not self.weighed:
+            return self.subgraphs
+        shown = {line.source_id for line in lines}
+        return [graph for graph in self.subgraphs if graph.source_id in shown] or self.subgraphs[:1]
 
     def beside(self, others: "FoundLines") -> "FoundLines":
         """Return these lines followed by those of other sources."""
