@@ -4,16 +4,18 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
+from filelock import FileLock, Timeout
+
 from drag_graph import log
 from drag_graph.compose.store_opening import open_ledger
-from drag_graph.errors import ConfigurationError, DragGraphError, Interrupted
+from drag_graph.errors import ConfigurationError, DragGraphError, Interrupted, StoreLocked
 from drag_graph.jobs.run_report import RunReport
 from drag_graph.jobs.runner import RunProgress
 from drag_graph.ledger.spending import dollars
@@ -52,7 +54,16 @@ class JobQueue:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._is_stopping = False
-        self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep other processes from doing the jobs of this store during the block. Raises StoreLocked if one does."""
+        try:
+            with FileLock(self._path.with_name(f"{self._path.name}.lock"), timeout=0):
+                yield
+        except Timeout as error:
+            hint = "Send it your requests, with the namespace in the header X-Namespace, or stop it."
+            raise StoreLocked("Another service does the jobs of this store.", hint=hint) from error
 
     def __enter__(self) -> Self:
         self._table = JobTable(self._path)
@@ -61,6 +72,8 @@ class JobQueue:
         for folder in self._folder.iterdir():
             if not self._is_needed(folder.name):
                 shutil.rmtree(folder)
+        self._is_stopping = False
+        self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
         self._thread.start()
         return self
 
