@@ -38,6 +38,8 @@ COMMANDS = [
     "cloud edges",
     "cloud edges add",
     "cloud edges remove",
+    "serve",
+    "query",
     "keys add",
     "keys list",
     "keys revoke",
