@@ -16,9 +16,9 @@ from starlette.datastructures import FormData, UploadFile
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Domain, Merge, Strategy
 from drag_graph.ports.setting_types import Fraction, PositiveInt
-from drag_graph.service.access import Caller, requires
+from drag_graph.service.access import Caller
 from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event
-from drag_graph.service.asking_routes import LongText, RequestBody, ShortText
+from drag_graph.service.asking_routes import Editor, LongText, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES, RequestRefused
 from drag_graph.service.job_table import JobKind, ServiceJob
 from drag_graph.service.job_work import DOCUMENTS, TEXT, write_questions
@@ -28,8 +28,6 @@ from drag_graph.service.service_state import state_of
 from drag_graph.service.uploads import check_name, check_uploads, save_uploads
 from drag_graph.settings import Settings, changed_settings
 
-Reader = Annotated[Caller, Depends(requires("reader"))]
-Editor = Annotated[Caller, Depends(requires("editor"))]
 JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="The id of a job.")]
 MOST_FILES = 100
 POLL = 0.1
@@ -143,8 +141,9 @@ async def ingest(request: Request, caller: Editor, queue: Queue) -> JSONResponse
     A file replaces the document that was uploaded under the same name.
     """
     # Parsed here, after the key is known to be valid.
-    async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES) as form:
-        files, values = await _documents(form, allows_urls=state_of(request).limits.allows_urls)
+    limits = state_of(request).limits
+    async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES, max_part_size=limits.upload_bytes) as form:
+        files, values = await _documents(form, allows_urls=limits.allows_urls)
         text = values.pop("text", None)
 
         def write(folder: FilePath) -> None:
@@ -225,7 +224,8 @@ async def _documents(form: FormData, *, allows_urls: bool) -> tuple[Sequence[Upl
         if not allows_urls:
             raise RequestRefused(403, "UrlsRefused", "The service fetches no URLs.", hint="Start it with `--allow-urls`.")
         await run_in_threadpool(public_address, parsed_url(texts["url"]))
-    return files, {**texts, **({"tags": tags} if tags else {})}
+    names = [file.filename for file in files]
+    return files, {**texts, **({"files": names} if names else {}), **({"tags": tags} if tags else {})}
 
 
 def _document(queue: JobQueue, found: ServiceJob) -> dict[str, Any]:

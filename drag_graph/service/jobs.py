@@ -16,7 +16,6 @@ from filelock import FileLock, Timeout
 from drag_graph import log
 from drag_graph.compose.store_opening import open_ledger
 from drag_graph.errors import ConfigurationError, DragGraphError, Interrupted, StoreLocked
-from drag_graph.jobs.run_report import RunReport
 from drag_graph.jobs.runner import RunProgress
 from drag_graph.ledger.spending import dollars
 from drag_graph.service.access import ServiceAccess
@@ -33,6 +32,7 @@ GRACE = 15.0
 """Seconds in which a job ends its calls in flight. Otherwise the next start resumes it as after a kill."""
 PAUSE = 60.0
 """Seconds between two looks for old exports, and after a fault of the service's file."""
+_LATER = {"Retry-After": str(RETRY_SECONDS)}
 
 
 class JobQueue:
@@ -109,7 +109,8 @@ class JobQueue:
         Raises RequestRefused: 429 if too many jobs wait, 503 if the service stops.
         """
         if self._is_stopping:
-            raise RequestRefused(503, "Stopping", "The service stops.", hint="Submit the job again when it runs.")
+            hint = "Submit the job again when it runs."
+            raise RequestRefused(503, "Stopping", "The service stops.", hint=hint, headers=_LATER)
         id_ = new_job_id()
         folder = self._folder / id_
         folder.mkdir(mode=0o700)
@@ -121,9 +122,8 @@ class JobQueue:
             raise
         if not is_added:
             shutil.rmtree(folder)
-            headers = {"Retry-After": str(RETRY_SECONDS)}
             message = f"{self._most} jobs already wait."
-            raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=headers)
+            raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=_LATER)
         self._changed()
         return self._table.job(id_)
 
@@ -247,12 +247,12 @@ class JobQueue:
 
     def _cost(self, job: ServiceJob, report: Any) -> float:
         """Return what a job has cost so far, in US dollars, with the calls that a kill interrupted."""
-        before = job.spent_usd
-        if isinstance(report, RunReport):
-            with closing(open_ledger(self._access.graph_in(job.namespace).settings, read_only=True)) as ledger:
-                standing = ledger.account(report.run.job).standing()
-            return max(before, dollars(standing.settled + standing.reserved))
-        return before + float(getattr(report, "cost_usd", 0.0))
+        account = getattr(report, "job", "")
+        if not account:
+            return job.spent_usd
+        with closing(open_ledger(self._access.graph_in(job.namespace).settings, read_only=True)) as ledger:
+            standing = ledger.account(account).standing()
+        return max(job.spent_usd, dollars(standing.settled + standing.reserved))
 
     def _remove_old_exports(self) -> None:
         for job in self._table.finished_exports():
