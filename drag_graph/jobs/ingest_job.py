@@ -74,7 +74,7 @@ class IngestReport:
     """The outcome of a run. `stopped` is why it ended early; `pending` files were not reached.
 
     `given` are the given triples, and `unmatched` is the number of those about documents that are not among the files.
-    `left_out` counts what an import does not take over.
+    `left_out` counts what an import does not take over. With a model, `job` is that of its calls: runs of one job share a budget.
     """
 
     documents: list[DocumentResult] = field(default_factory=list)
@@ -86,6 +86,7 @@ class IngestReport:
     given: GivenTriples | None = None
     unmatched: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
+    job: str = ""
 
     def count(self, result: DocumentResult) -> None:
         """Add a result."""
@@ -99,11 +100,6 @@ class IngestReport:
         """Add erased documents."""
         for document in documents:
             self.count(DocumentResult(document.id, document.name, "removed", place=len(self.documents)))
-
-    @property
-    def cost_usd(self) -> float:
-        """Cost of this run in US dollars."""
-        return self.usage.cost_usd
 
     @property
     def exit_code(self) -> int:
@@ -195,6 +191,7 @@ class Ingester:
         tags: Sequence[str] | None = None,
         interruption: Interruption | None = None,
         on_result: Callable[[float], None] = lambda _cost: None,
+        job: str = "",
     ) -> None:
         """`erase` removes documents from store and ledger; `on_result` receives the cost so far in US dollars.
 
@@ -207,7 +204,7 @@ class Ingester:
         self._tags = tags
         self._lookup = DocumentLookup(store, store.namespace)
         self._on_result = on_result
-        self._report = IngestReport()
+        self._report = IngestReport(job=job)
         self._seen: set[str] = set()
         self._saves: RequestCoalescer[_Saving, SaveOutcome] = RequestCoalescer(
             self._save, most=SAVED_TOGETHER, divides=lambda error: isinstance(error, SubgraphRefused)
