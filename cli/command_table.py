@@ -31,6 +31,7 @@ PANELS = {
         "refresh": "Distill stored questions again if they have expired or led to wrong answers.",
         "aggregate": "Rebuild the simple graph from the stored triples under other settings.",
         "serve": "Answer over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.",
+        "mcp": "Offer the store to a program with a language model, over MCP on stdin and stdout.",
         "communities": "Group what is connected and summarise each group.",
         "graph": "The whole graph: sizes, weak edges, contradictions, shared concepts, components.",
         "export": "Export the whole graph as JSON lines.",

@@ -38,6 +38,7 @@ COMMANDS = [
     "cloud edges",
     "cloud edges add",
     "cloud edges remove",
+    "mcp",
     "keys add",
     "keys list",
     "keys revoke",

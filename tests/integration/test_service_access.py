@@ -21,6 +21,7 @@ OPEN = {"/health", "/ready", "/openapi.json", "/docs", "/docs/oauth2-redirect", 
 """Paths that need no key; they have nothing of the store."""
 RULES = {
     ("GET", "/metrics"): "reader",
+    ("POST", "/mcp"): "reader",
     ("POST", f"{API}/ask"): "reader",
     ("POST", f"{API}/search"): "reader",
     ("GET", f"{API}/sources"): "reader",
