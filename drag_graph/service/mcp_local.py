@@ -28,8 +28,8 @@ class LocalDesk:
         if files is not None and not (allow_writes and files.is_dir()):
             problem = f"There is no folder {files}." if allow_writes else "Reading files is writing to the store."
             raise ConfigurationError(problem, hint="Pass a folder with --allow-files, and --allow-writes.")
-        self.caller = Caller("mcp", "editor" if allow_writes else "reader", None, graph)
-        self.tools = (*TOOLS, IngestFilesTool) if files else TOOLS
+        self.caller = Caller("mcp", "editor" if allow_writes else "reader", frozenset({graph.settings.namespace}), graph)
+        self.tools: tuple[type[McpTool], ...] = (*TOOLS, IngestFilesTool) if files else TOOLS
         self._files = files
         self._account = f"mcp {secrets.token_hex(8)}"
         self._writing = asyncio.Lock()

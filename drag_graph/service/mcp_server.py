@@ -45,7 +45,10 @@ class McpDesk(Protocol):
     """Where calls arrive: who the caller is, what they may call, and how it is done."""
 
     caller: Caller
-    tools: Sequence[type[McpTool]]
+
+    @property
+    def tools(self) -> Sequence[type[McpTool]]:
+        """All tools, also those that the caller may not call."""
 
     async def run(self, tool: McpTool) -> Any:
         """Return the result as a JSON document."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from drag_graph.app.answer_results import GivenAnswer
 from drag_graph.app.application import DragGraph
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.errors import ConfigurationError
@@ -68,7 +69,7 @@ class AskTool(Restrictable):
     question: Annotated[LongText, Field(description="One whole question.")]
     options: Annotated[list[LongText], Field(max_length=26, description="The options of a multiple-choice question.")] = []
 
-    def call(self, caller: Caller) -> Described:
+    def call(self, caller: Caller) -> GivenAnswer:
         return caller.graph.ask(**self.model_dump())
 
 

@@ -39,6 +39,8 @@ COMMANDS = [
     "cloud edges add",
     "cloud edges remove",
     "mcp",
+    "serve",
+    "query",
     "keys add",
     "keys list",
     "keys revoke",

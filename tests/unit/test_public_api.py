@@ -24,11 +24,14 @@ METHODS = {
     ("cloud", "edges", "add"): "cloud.add",
     ("cloud", "edges", "remove"): "cloud.remove",
     ("eval",): "evaluation.run",
+    ("query",): "store.query",
     ("keys", "add"): "service.add_key",
     ("keys", "list"): "service.keys",
     ("keys", "revoke"): "service.revoke",
 }
 """Commands whose method is not called like them."""
+SHELLS = {("serve",)}
+"""Commands that run another shell over the application."""
 
 
 MODULE = re.compile(r"\b(?:\w+\.)+(?=[A-Za-z])")
@@ -92,7 +95,7 @@ def test_every_command_is_a_method_of_the_application():
     graph = drag_graph.DragGraph()
     paths = [path for name in SUMMARIES for path in commands(name, load_command(name))]
     assert len(paths) > 40
-    for path in paths:
+    for path in set(paths) - SHELLS:
         value = graph
         for part in method_of(path).split("."):
             value = getattr(value, part, None)
