@@ -168,16 +168,20 @@ def subgraph(stored: "StoredSubgraph", form: str) -> None:
 
 
 def _subgraph_tables(stored: "StoredSubgraph") -> None:
+    from drag_graph.graph.rejected_claims import claims_of_edge
+
     value = stored.subgraph
     console().print(f"[bold]{escape(value.title)}[/bold]  {value.source_id}  graph: {value.graph}")
     edges = []
     for edge in value.usable_edges:
         words = (edge.subject, ", ".join(edge.predicates), edge.object)
-        edges.append((edge.rank + 1, *words, f"{edge.confidence:.2f}", edge.support, disputed(edge.contradicts)))
+        claims = ", ".join(id_[:SHORT] for id_ in claims_of_edge(edge, value.triples))
+        edges.append((edge.rank + 1, *words, f"{edge.confidence:.2f}", edge.support, disputed(edge.contradicts), claims))
     table(
-        ("rank", "subject", "predicate", "object", "confidence", "support", ""),
+        ("rank", "subject", "predicate", "object", "confidence", "support", "", "claims"),
         edges,
         wrapped=("subject", "predicate", "object"),
+        optional=("claims",),
         title="Edges",
     )
     evidence = []

@@ -34,8 +34,9 @@ def results(found: "SearchResult", *, as_json: bool) -> None:
 
 
 def _line(found: "SearchResult", line: "Line", name: str) -> None:
-    """Print a line after its score, then where it is from and what found it."""
+    """Print a line after its score, then where it is from, what found it, and which claims it is."""
     place = place_of(found.documents[line.n], headings=True) if line.n in found.documents else printable(name)
     lists = lists_of(found.lists(line))
-    origin = f"  ({place}{'; ' if lists else ''}{lists})"
+    claims = ", ".join(id_[:SHORT] for id_ in found.claims.get(line.ref, ()))
+    origin = f"  ({'; '.join(filter(None, (place, lists, claims and f'claim {claims}')))})"
     hanging(f"{line.score:6.2f} ", Text.assemble(printable(line.text.removeprefix(line.opening)), (origin, "dim")))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from drag_graph.jobs.runner import RunProgress
     from drag_graph.model import Answer, Document, Evidence, Line, Query, SimpleEdge, Subgraph, TeacherCall, Triple
+    from drag_graph.ports.correction_store import Correction
     from drag_graph.settings import Settings
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Audit",
     "BudgetReached",
     "ConfigurationError",
+    "Correction",
     "Document",
     "DragGraph",
     "DragGraphError",
@@ -62,6 +64,7 @@ _MODULES = {
     **dict.fromkeys(("GivenAnswer", "GivenAnswers"), "app.answer_results"),
     **dict.fromkeys(("BudgetReached", "ConfigurationError", "DragGraphError", "Interrupted", "ModelError"), "errors"),
     **dict.fromkeys(("NotStored", "ReplyError", "StoreError", "Withheld"), "errors"),
+    "Correction": "ports.correction_store",
     "RunProgress": "jobs.runner",
     "Settings": "settings",
 }

@@ -42,6 +42,11 @@ def chunk_id(namespace: str, document: str, position: int, text: str) -> str:
     return content_id(namespace, "chunk", document, str(position), text)
 
 
+def claim_id(source: str, subject: str, object_: str, predicate_key: str) -> str:
+    """Return the id of a claim. Source, subject and object are ids, which contain the namespace."""
+    return content_id("", "claim", source, subject, predicate_key, object_)
+
+
 def sha256_of(document: Mapping[str, Any] | list[Any] | str) -> str:
     """Return the full SHA-256 of a JSON document in canonical form (sorted keys, no spaces), as 64 hexadecimal digits."""
     if not isinstance(document, str):

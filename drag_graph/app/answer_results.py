@@ -10,6 +10,7 @@ from drag_graph.app.answer_tracing import Tracing
 from drag_graph.ask.answer_file import answers_text
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.errors import DragGraphError, StoreError
+from drag_graph.graph.rejected_claims import claims_of_edge
 from drag_graph.model import Answer, Line, Subgraph
 from drag_graph.report.audit_document import subgraph_text
 from drag_graph.report.graph_page import graph_page
@@ -195,7 +196,10 @@ class StoredSubgraph:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `show ID --json` document."""
-        return self.subgraph.model_dump(mode="json")
+        document = self.subgraph.model_dump(mode="json")
+        for edge, shown in zip(self.subgraph.edges, document["edges"], strict=True):
+            shown["claims"] = claims_of_edge(edge, self.subgraph.triples)
+        return document
 
     def summary(self) -> dict[str, Any]:
         """Return its entry of the `show --json` document."""

@@ -11,6 +11,7 @@ from typing import Any, Self
 from drag_graph.app.answering import Answering
 from drag_graph.app.cloud_group import CloudGroup
 from drag_graph.app.configuration import Configuration, configuration_of
+from drag_graph.app.correcting import Correcting
 from drag_graph.app.distilling import Distilling
 from drag_graph.app.evaluation_group import EvaluationGroup
 from drag_graph.app.exchange import Exchange
@@ -29,7 +30,7 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.settings import Settings, changed_settings, load_settings
 
 
-class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Exchange):
+class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Correcting, Exchange):
     """A knowledge graph in a store, with the models that fill it and answer from it. Thread-safe.
 
     Arguments are settings by name. They win over `settings`, or without it over the environment (`DRAG_GRAPH_*`) and

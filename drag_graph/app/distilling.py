@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from drag_graph.app.questions import Questions, as_questions, question_lines, source_of
 from drag_graph.app.resource_user import ResourceUser
@@ -115,6 +115,7 @@ class Distilling(ResourceUser):
         *,
         expired: bool = False,
         failed: bool = False,
+        corrected: bool = False,
         limit: int | None = None,
         retry_quarantined: bool = False,
         job: str = "",
@@ -122,13 +123,14 @@ class Distilling(ResourceUser):
         wait: bool = True,
         **settings: Any,
     ) -> RunHandle[RunReport]:
-        """Distill stored questions again: those whose subgraphs have expired, and those with `failed` answers.
+        """Distill stored questions again: those whose subgraphs have expired, with `failed` answers, or `corrected` since.
 
+        A question is corrected if one of its claims or answers is marked wrong.
         Each subgraph is replaced in one transaction; answers that rest on the old one keep their audit. Call it again with the
         same arguments to resume a run that was stopped. Refreshes of one day for the same reasons share a budget; with `job`,
         those share it that have this name.
         """
-        resources, reasons = self._resources.changed(settings), _reasons(expired=expired, failed=failed)
+        resources, reasons = self._resources.changed(settings), _reasons(expired=expired, failed=failed, corrected=corrected)
         check_teacher(resources.settings)
 
         def run(interruption: Interruption) -> RunReport:
@@ -141,10 +143,16 @@ class Distilling(ResourceUser):
         return RunHandle(run, resources, wait=wait)
 
     def estimate_refresh(
-        self, *, expired: bool = False, failed: bool = False, limit: int | None = None, **settings: Any
+        self,
+        *,
+        expired: bool = False,
+        failed: bool = False,
+        corrected: bool = False,
+        limit: int | None = None,
+        **settings: Any,
     ) -> RefreshEstimate:
         """Return the queries that are due, and the calls, tokens and price that `refresh` would take."""
-        resources, reasons = self._resources.changed(settings), _reasons(expired=expired, failed=failed)
+        resources, reasons = self._resources.changed(settings), _reasons(expired=expired, failed=failed, corrected=corrected)
         with resources.store() as store:
             stale = tuple(_due(store, reasons, limit))
             return RefreshEstimate(_estimate(resources.settings, stale_lines(store, stale)).document, stale)
@@ -196,10 +204,11 @@ def _check_mode(settings: Settings, *, batch: bool, leave: bool, replace: bool, 
         check_batches(settings)
 
 
-def _reasons(*, expired: bool, failed: bool) -> list[Staleness]:
-    reasons: list[Staleness] = [*(["expired"] if expired else []), *(["failed"] if failed else [])]  # type: ignore[list-item]
+def _reasons(**chosen: bool) -> list[Staleness]:
+    reasons = [reason for reason in get_args(Staleness) if chosen[reason]]
     if not reasons:
-        raise ConfigurationError("Nothing to refresh was chosen.", hint="Add `expired=True`, `failed=True` or both.")
+        hint = "Add `expired=True`, `failed=True` or `corrected=True`."
+        raise ConfigurationError("Nothing to refresh was chosen.", hint=hint)
     return reasons
 
 

@@ -72,7 +72,8 @@ class Exchange(ResourceUser):
     def _exported(self, format_: ExportFormat, *, full: bool) -> Iterator[str]:
         with self._resources.store() as store:
             if format_ == "subgraphs":
-                lines = subgraph_files.lines_of(subgraph_files.head_of(store), self._subgraphs())
+                corrections = subgraph_files.claim_corrections(store)
+                lines = subgraph_files.lines_of(subgraph_files.head_of(store), self._subgraphs(), corrections)
             else:
                 rest = canonical_lines(store.records(vectors=full), full=full)
                 lines = chain(list(islice(rest, 1)), rest)  # sorting reads all lines before the first one

@@ -11,6 +11,7 @@ from drag_graph.ask.audit_snapshot import places_of, snapshot
 from drag_graph.ask.find_lines import SourceHit
 from drag_graph.ask.line_weights import ListName, Weighed
 from drag_graph.errors import ConfigurationError
+from drag_graph.graph.rejected_claims import claims_of_edge
 from drag_graph.model import Line
 from drag_graph.models.model_choice import NEAREST
 
@@ -32,6 +33,8 @@ class SearchResult:
     weighed: Mapping[str, Weighed]
     documents: Mapping[int, Mapping[str, Any]]
     """The document passages behind lines, by line number."""
+    claims: Mapping[str, tuple[str, ...]]
+    """The ids of the claims of edges, by the id of the edge."""
     location: str
     is_empty: bool
     is_restricted: bool
@@ -86,7 +89,9 @@ class SearchResult:
     def _line(self, line: Line) -> dict[str, Any]:
         facts = line.model_dump(include={"kind", "ref", "source_id", "score"})
         place = {"document": dict(self.documents[line.n])} if line.n in self.documents else {}
-        return {"text": line.text.removeprefix(line.opening), **facts, **place, "lists": _lists(self.lists(line))}
+        claims = {"claims": list(self.claims[line.ref])} if line.kind == "edge" else {}
+        lists = {"lists": _lists(self.lists(line))}
+        return {"text": line.text.removeprefix(line.opening), **facts, **place, **claims, **lists}
 
 
 class Searching(ResourceUser):
@@ -122,7 +127,9 @@ class Searching(ResourceUser):
             is_empty = not found.sources and not store.sources(limit=1)
             location = f"{store.location}, namespace {store.namespace}"
         documents = places_of(snapshot(query.text, selection.lines, found.subgraphs))
-        return SearchResult(found.sources, selection.lines, found.weighed, documents, location, is_empty, bool(only))
+        claims = {edge.id: claims_of_edge(edge, part.triples) for part in found.subgraphs for edge in part.usable_edges}
+        facts = (selection.lines, found.weighed, documents, claims)
+        return SearchResult(found.sources, *facts, location, is_empty, bool(only))
 
 
 def _lists(ranks: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:

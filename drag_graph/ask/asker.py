@@ -76,7 +76,8 @@ class Asker:
         self._store = store
         self._unkept = unkept
         self._student = student
-        self._finder = Finder(settings, store, embedder, only)
+        self._embedder = embedder
+        self._only = only
         self._reranker = reranker
         self._reranks_here = reranks_here
         self._gate = gate
@@ -84,6 +85,11 @@ class Asker:
         self._checker = AnswerChecker(embedder, checker)
         self._quoting = quoting
         self._instruction = instruction
+
+    @property
+    def _finder(self) -> Finder:
+        """What finds the lines of the next question, by the corrections that are stored then."""
+        return Finder(self._settings, self._store, self._embedder, self._only)
 
     def ask_stored(self, prefix: str, asked_as: Collection[str] = (), on_token: OnToken | None = None) -> AskResult:
         """Ask a stored query. Takes the arguments of `full_id` and raises its errors."""
@@ -185,7 +191,7 @@ class Asker:
 
     def _ask_batch(self, questions: list[_Question], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
         def with_subgraphs() -> Iterator[tuple[_Question, Sequence[Subgraph] | None]]:
-            ids = [one.asked.id for one in questions if not one.withheld and not self._finder.is_restricted]
+            ids = [one.asked.id for one in questions if not one.withheld and not self._only]
             stored = {item.source_id: item for item in self._store.read(ids)} if ids else {}
             for one in questions:
                 yield one, [stored[one.asked.id]] if one.asked.id in stored else None
@@ -266,7 +272,7 @@ class Asker:
             how=found.how,
             nearest=found.nearest,
             has_unsearchable=found.how == "nothing" and self._has_unsearchable(),
-            is_restricted=self._finder.is_restricted,
+            is_restricted=bool(self._only),
         )
         if found.how == "nothing" and not student_reply.text:
             return result

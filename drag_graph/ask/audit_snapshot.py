@@ -10,7 +10,9 @@ from typing import Any
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.aggregate import not_shown
+from drag_graph.graph.rejected_claims import without_rejected
 from drag_graph.model import Line, SimpleEdge, Subgraph, TeacherCall, Triple
+from drag_graph.ports.correction_store import RejectedClaims, claim_of
 
 NO_FILTER: Mapping[str, Any] = {"filter": "none"}
 
@@ -60,19 +62,22 @@ def _proven(what: str) -> Iterator[None]:
         raise StoreUnfit(f"The store has no provenance for {what}.", hint="Run `drag-graph db verify`.") from error
 
 
-def unshown(edge: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str, Any]]:
-    """Return the triples between an edge's entities that are in no edge, each with the reason as `why`."""
+def unshown(edge: Mapping[str, Any], subgraph: Subgraph, rejected: RejectedClaims) -> list[dict[str, Any]]:
+    """Return the triples between an edge's entities that are not shown, each with the reason as `why`."""
     provenance = _Provenance(subgraph)
     kept = {item.id: item.kept for item in subgraph.evidence}
     ends = (edge["subject_id"], edge["object_id"])
+    wrong = [item for item in subgraph.triples if item in rejected and item.id not in edge["triple_ids"]]
+    left = without_rejected(subgraph, rejected, is_whole=True)
     with _proven("a triple"):
         return [
-            {**provenance.triple(item), "why": _PRUNED if kept[item.evidence_id] else _UNRANKED}
-            for item in not_shown(subgraph)
+            {**provenance.triple(item), "why": _REJECTED if item in wrong else _PRUNED if kept[item.evidence_id] else _UNRANKED}
+            for item in (*not_shown(left), *wrong)
             if (item.subject_id, item.object_id) == ends and item.evidence_id in kept
         ]
 
 
+_REJECTED = "its claim is marked wrong"
 _PRUNED = "its claim is below the threshold, or its edge is not among the best"
 _UNRANKED = "ranking dropped its evidence"
 
@@ -98,6 +103,7 @@ class _Provenance:
             **triple.model_dump(mode="json", include={"id", "subject", "predicate", "object", "confidence"}),
             "evidence": {**evidence["evidence"], "calls": evidence["calls"]},
             "calls": [_call(self._calls[id_]) for id_ in triple.call_ids],
+            "claim_id": claim_of(triple),
         }
 
     def evidence(self, id_: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.ask_result import NearestLine
 from drag_graph.ask.broad_questions import ENOUGH, broad_lines
 from drag_graph.ask.context_lines import Candidate, SpanPlace, candidate_lines
+from drag_graph.ask.corrected_store import CorrectedStore
 from drag_graph.ask.line_weights import ListName, Weighed, by_weight, without_repetitions
 from drag_graph.ask.searching import Findings, Ranks, Search, Searcher
 from drag_graph.ask.unit_values import Valued
@@ -91,19 +92,20 @@ class FoundLines:
 
 
 class Finder:
-    """Finds lines in one store. `only` restricts which sources are searched."""
+    """Finds lines for one question in one store, without claims marked wrong. `only` restricts which sources are searched."""
 
     def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder, only: Restriction = EVERYTHING) -> None:
         self._settings = settings
-        self._store = store
-        self._searcher = Searcher(store, embedder, only)
+        self._store = CorrectedStore(store)
+        self._searcher = Searcher(self._store, embedder, only)
         self._least = retrieve.thresholds(embedder.name, settings.relevance)
         self.is_restricted = bool(only)
 
     def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> FoundLines:
         """Return the lines of these subgraphs that the mode allows, by stored rank."""
-        lines = candidate_lines(subgraphs, self._settings.mode, self._settings.line_format)
-        return FoundLines(how, tuple(subgraphs), tuple(lines))
+        graphs = self._store.corrected(subgraphs)
+        lines = candidate_lines(graphs, self._settings.mode, self._settings.line_format)
+        return FoundLines(how, tuple(graphs), tuple(lines))
 
     def of_own(self, query: Query, subgraphs: Sequence[Subgraph], how: How) -> FoundLines:
         """Return the lines of the question's own subgraphs; with `shared_lines`, followed by the best of other sources."""

@@ -111,7 +111,7 @@ def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) 
             alone = aggregation.strategy == "predicate" or disputed[claim.key]
             groups[claim.key if alone else ""].append(claim)
         for key, group in groups.items():
-            edges.append(_edge(source_id, group, disputed[key] if key else [], aggregation))
+            edges.append(edge_of(source_id, group, disputed[key] if key else [], aggregation))
             members[edges[-1].id] = group
     edges.sort(key=lambda edge: (edge.rank, -edge.confidence, edge.id))
     best = edges[: aggregation.top_k]
@@ -199,7 +199,7 @@ def _confidence(group: Sequence[Triple], models: Mapping[str, str], merge: Merge
     return merged[0] if len(merged) == 1 else merge_confidence(sorted(merged), "noisy-or")
 
 
-def _edge(source_id: str, claims: Sequence[Claim], contradicts: Sequence[str], aggregation: Aggregation) -> SimpleEdge:
+def edge_of(source_id: str, claims: Sequence[Claim], contradicts: Sequence[str], aggregation: Aggregation) -> SimpleEdge:
     """Return claims of one pair as an edge: one clause a claim. Its rank is that of its best triple for now."""
     first = claims[0]
     alone = aggregation.strategy == "predicate" or bool(contradicts)

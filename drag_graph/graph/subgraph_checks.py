@@ -27,6 +27,7 @@ CHECKS = {
 """By statement: the name of the check, and what a row (an id, and for some a label or type) means."""
 COUNTED = (
     *("Query", "Evidence", "Entity", "TeacherCall", "Chunk", "Document", "Concept", "Community", "Answer"),
+    "Correction",
     *("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "FROM_CHUNK", "HAS_CHUNK", "TRIPLE", "RELATED", "REFERS_TO", "SAME_AS"),
     *("IN_COMMUNITY", "ANSWERS", "USED"),
 )

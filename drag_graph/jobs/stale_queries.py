@@ -61,5 +61,17 @@ def source_of(reasons: Sequence[Staleness], now: datetime) -> str:
 
 
 def _stale(store: GraphStore, reason: Staleness, now: str) -> Iterator[tuple[StoredSource, Staleness]]:
-    wanted = SourceFilter(expired_before=now) if reason == "expired" else SourceFilter(has_failed=True)
-    return ((item, reason) for item in iter_sources(store, wanted) if not item.is_document)
+    corrected = _corrected(store) if reason == "corrected" else {}
+    wanted = {
+        "expired": SourceFilter(expired_before=now),
+        "failed": SourceFilter(has_failed=True),
+        "corrected": SourceFilter(ids=list(corrected)),
+    }[reason]
+    stale = (item for item in iter_sources(store, wanted) if not item.is_document)
+    return ((item, reason) for item in stale if reason != "corrected" or item.created_at <= corrected[item.id])
+
+
+def _corrected(store: GraphStore) -> dict[str, str]:
+    """Return when a claim of each source, or an answer from it, was last marked wrong, by the id of the source."""
+    wrong = [item for item in store.corrections.read() if item.verdict == "wrong" and not item.undone_at]
+    return {id_: item.created_at for item in reversed(wrong) for id_ in item.source_ids}

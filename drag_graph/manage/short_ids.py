@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.graph.paging import iter_sources, settings_hashes
 from drag_graph.manage.erasing import Scope, scopes_of_call
 from drag_graph.model import Subgraph
+from drag_graph.ports.correction_store import Correction, Target, claim_of
 from drag_graph.ports.graph_store import GraphStore, SourceFilter
 from drag_graph.ports.run_journal import RecordedQuery
 
@@ -78,6 +79,28 @@ def stored_subgraph(store: GraphStore, prefix: str, asked_as: Collection[str] = 
     if not subgraphs:
         raise NotStored(f"{_NAMES[kind]} {prefix!r} was erased while it was read.", hint="Run the same command again.")
     return subgraphs[0]
+
+
+def full_target(store: GraphStore, prefix: str) -> Correction:
+    """Return the correction of the one claim or answer whose id begins with `prefix`; one without author if there is none yet.
+
+    Reads all claims. Raises as `full_id` does.
+    """
+    prefix = prefix.strip().lower()
+    found = {item.target_id: item for item in store.corrections.read() if prefix and item.target_id.startswith(prefix)}
+    for answer in store.answers(prefix=prefix, limit=_SHOWN) if prefix else ():
+        found.setdefault(answer.id, _unmarked(answer.id, "answer", answer.question, answer.source_ids))
+    for claim in store.corrections.claims() if prefix else ():
+        if (id_ := claim_of(claim)).startswith(prefix) and id_ not in found:
+            words = {"subject": claim.subject, "object": claim.object, "predicate_key": claim.predicate_key}
+            found[id_] = _unmarked(id_, "claim", claim.text, (claim.source_id,), **words)
+    hint = "`drag-graph audit`, `show` and `search` print the ids of claims, `answers` those of answers."
+    return found[_the_one(store, "claim or answer", prefix, list(found), hint)]
+
+
+def _unmarked(id_: str, kind: Target, text: str, source_ids: Sequence[str], **words: str) -> Correction:
+    made: dict[str, Any] = {"verdict": "right", "author": "", "created_at": "", **words}
+    return Correction(target_id=id_, kind=kind, text=text, source_ids=source_ids, **made)
 
 
 def full_call(store: GraphStore, prefix: str) -> Scope:

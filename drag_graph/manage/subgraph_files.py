@@ -1,4 +1,4 @@
-"""Files of subgraphs (docs/import.md): a head, one line per subgraph, an end.
+"""Files of subgraphs (docs/import.md): a head, one line per subgraph, one per correction of a claim, an end.
 
 Simple edges are not in the file, because a store derives them from the triples. Reading holds one line in memory at a time.
 """
@@ -20,6 +20,7 @@ from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage.canonical_export import json_line
 from drag_graph.manage.content_checks import check_content, check_text
 from drag_graph.model import Subgraph
+from drag_graph.ports.correction_store import Correction
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.values import Count, Value
 
@@ -44,10 +45,10 @@ class EmbedderSpec(Value):
 
 
 class Head(Value):
-    """The first line of a file. `embedder` is None if the exported namespace has none."""
+    """The first line of a file. `embedder` is None if the exported namespace has none. Version 2 has no corrections."""
 
     format: Literal["drag-graph subgraphs"] = "drag-graph subgraphs"
-    version: Literal[2] = 2
+    version: Literal[2, 3] = 3
     namespace: Annotated[str, Field(min_length=1)]
     embedder: EmbedderSpec | None = None
 
@@ -59,6 +60,10 @@ class End(Value):
     subgraphs: Count
 
 
+class _Corrected(Value):
+    correction: Correction
+
+
 class SubgraphLine(NamedTuple):
     """A line of a file: its number from 1, and the subgraph or why it is unusable."""
 
@@ -67,12 +72,22 @@ class SubgraphLine(NamedTuple):
     problem: str = ""
 
 
+class CorrectionLine(NamedTuple):
+    """A line of a file with a correction of a claim."""
+
+    number: int
+    correction: Correction
+
+
+Part = Head | SubgraphLine | CorrectionLine
+
+
 # ---- writing
 
 
 def stored_lines(store: GraphStore) -> Iterator[str]:
     """Yield the lines of a file of everything that is stored; streams."""
-    return lines_of(head_of(store), iter_subgraphs(store))
+    return lines_of(head_of(store), iter_subgraphs(store), claim_corrections(store))
 
 
 def head_of(store: GraphStore) -> Head:
@@ -82,12 +97,18 @@ def head_of(store: GraphStore) -> Head:
     return Head(namespace=store.namespace, embedder=embedder)
 
 
-def lines_of(head: Head, subgraphs: Iterable[Subgraph]) -> Iterator[str]:
+def claim_corrections(store: GraphStore) -> list[Correction]:
+    """Return the corrections that go into a file: those of claims, because answers stay where they are."""
+    return sorted((item for item in store.corrections.read() if item.kind == "claim"), key=attrgetter("target_id"))
+
+
+def lines_of(head: Head, subgraphs: Iterable[Subgraph], corrections: Iterable[Correction]) -> Iterator[str]:
     """Yield the lines of a file; streams."""
     yield json_line(head.model_dump())
     number = 0
     for number, subgraph in enumerate(subgraphs, start=1):  # noqa: B007 - the last number is the total
         yield subgraph_line(subgraph)
+    yield from (json_line({"correction": item.to_dict()}) for item in corrections)
     yield json_line(End(subgraphs=number).model_dump())
 
 
@@ -109,7 +130,7 @@ def subgraph_line(subgraph: Subgraph) -> str:
 # ---- reading
 
 
-def read_file(path: Path, stream: BinaryIO | None = None) -> Iterator[Head | SubgraphLine]:
+def read_file(path: Path, stream: BinaryIO | None = None) -> Iterator[Part]:
     """Yield the lines of a file, or of a binary stream that is called `path`; both may be compressed.
 
     The Head comes first. Raises InputError, which names file and line, if it is not such a file, has another version or is
@@ -121,7 +142,7 @@ def read_file(path: Path, stream: BinaryIO | None = None) -> Iterator[Head | Sub
         raise InputError(f"Cannot read {path}: {error.strerror or type(error).__name__}.", hint=_MAKE) from error
 
 
-def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Head | SubgraphLine]:
+def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Part]:
     """Yield the parsed lines of the file called `name`, as `read_file` does."""
     number, subgraphs, continues = 0, 0, False
     head: Head | None = None
@@ -138,6 +159,8 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Head | SubgraphLin
                 yield head
             elif line.lstrip().startswith(b'{"end"'):
                 end = _validated(End, line)
+            elif line.lstrip().startswith(b'{"correction"'):
+                yield _read_correction(number, line, head)
             else:
                 subgraphs += 1
                 yield _read_subgraph_line(number, line, head)
@@ -158,6 +181,16 @@ def _check_whole(head: Head | None, end: End | None, subgraphs: int, *, continue
         raise QueryInvalid("The file continues after its end.")
     if end.subgraphs != subgraphs:
         raise QueryInvalid(f"The file should contain {end.subgraphs} subgraphs, but has {subgraphs}.")
+
+
+def _read_correction(number: int, line: bytes, head: Head) -> CorrectionLine | SubgraphLine:
+    try:
+        item = _validated(_Corrected, line).correction
+        if len(item.source_ids) != 1 or item.moved(head.namespace, item.source_ids[0]) != item or item.kind != "claim":
+            return SubgraphLine(number, problem="This is not a correction of a claim.")
+        return CorrectionLine(number, item)
+    except QueryInvalid as error:
+        return SubgraphLine(number, problem=str(error))
 
 
 def _read_subgraph_line(number: int, line: bytes, head: Head) -> SubgraphLine:

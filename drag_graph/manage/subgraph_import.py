@@ -15,8 +15,9 @@ from drag_graph.errors import ConfigurationError, DragGraphError, InputError, In
 from drag_graph.graph.paging import pages
 from drag_graph.manage.content_checks import difference
 from drag_graph.manage.content_ids import moved
-from drag_graph.manage.subgraph_files import Head, SubgraphLine
+from drag_graph.manage.subgraph_files import CorrectionLine, Part, SubgraphLine
 from drag_graph.model import Aggregation, Subgraph
+from drag_graph.ports.correction_store import Correction
 from drag_graph.ports.graph_store import GraphStore, Replace
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.vectors import Vector
@@ -47,6 +48,7 @@ class ImportReport:
     """The outcome of an import. `stopped` is the error that ended it early.
 
     `search_problem` says why imported documents are found only by their words, not by meaning; empty if they are.
+    `corrections` is the number of corrections that were new, or later than the stored ones.
     """
 
     file: str = ""
@@ -56,6 +58,7 @@ class ImportReport:
     namespaces: list[str] = field(default_factory=list)
     seconds: float = 0.0
     search_problem: str = ""
+    corrections: int = 0
     stopped: DragGraphError | None = None
 
     def left_out(self) -> list[Result]:
@@ -85,6 +88,7 @@ class ImportReport:
             "totals": {"sources": sum(self.counts.values()), **self.counts},
             "conflicts": [entry for status, entry in left_out if status == "conflict"],
             "rejected": [entry for status, entry in left_out if status == "rejected"],
+            "corrections": self.corrections,
             "seconds": round(self.seconds, 3),
             "stopped": str(self.stopped) if self.stopped else None,
             **({"search_problem": self.search_problem} if self.search_problem else {}),
@@ -118,8 +122,11 @@ class Importer:
         self._pending: dict[str, Subgraph] = {}
         self._lines: dict[str, int] = {}
         """The line numbers of the pending subgraphs, by source id."""
+        self._moved: dict[str, str] = {}
+        """The ids of sources that are stored in another namespace than that of the file, by their id there."""
+        self._corrections: list[Correction] = []
 
-    def run(self, parts: Iterable[Head | SubgraphLine]) -> ImportReport:
+    def run(self, parts: Iterable[Part]) -> ImportReport:
         """Import the lines of a file and return the report.
 
         Unusable lines and conflicts are left out. An error of the file, or Ctrl-C, ends the run after everything read so far
@@ -131,18 +138,22 @@ class Importer:
             with on_ctrl_c(self._interruption.interrupt):
                 self._read_parts(parts)
                 self._flush()
+                self._correct()
         except DragGraphError as error:
             self._report.stopped = error
         finally:
             self._report.seconds = time.monotonic() - began
         return self._report
 
-    def _read_parts(self, parts: Iterable[Head | SubgraphLine]) -> None:
+    def _read_parts(self, parts: Iterable[Part]) -> None:
         try:
             for part in parts:
                 self._interruption.check()
                 if isinstance(part, SubgraphLine):
                     self._take(part)
+                    continue
+                if isinstance(part, CorrectionLine):
+                    self._corrections.append(part.correction)
                     continue
                 self._report.namespaces.append(part.namespace)
                 if part.embedder is not None:
@@ -157,11 +168,28 @@ class Importer:
             self._count(Result(line.number, "", "rejected", line.problem))
             return
         if graph.source.namespace != self._store.namespace:
-            graph = moved(graph, self._store.namespace)
+            there, graph = graph.source_id, moved(graph, self._store.namespace)
+            self._moved[there] = graph.source_id
         # A second line about one source is compared with the first, which must be stored by then.
         if graph.source_id in self._pending or len(self._pending) >= READ_AHEAD:
             self._flush()
         self._pending[graph.source_id], self._lines[graph.source_id] = graph, line.number
+
+    def _correct(self) -> None:
+        """Write the corrections of stored sources that are new, or later than the stored ones."""
+        namespace = self._store.namespace
+        if any(name != namespace for name in self._report.namespaces):
+            own = [
+                item.moved(namespace, self._moved[id_])
+                for item in self._corrections
+                for id_ in item.source_ids
+                if id_ in self._moved
+            ]
+        else:
+            own = self._corrections
+        stored = {item.target_id: item.changed_at for item in self._store.corrections.read()} if own else {}
+        later = [item for item in own if item.changed_at > stored.get(item.target_id, "")]
+        self._report.corrections = self._store.corrections.write(later)
 
     def _flush(self) -> None:
         graphs = list(self._pending.values())

@@ -112,6 +112,7 @@ class Fact:
     object: str
     object_node: str
     confidence: float
+    predicate_key: str
 
 
 @dataclass(frozen=True, slots=True)

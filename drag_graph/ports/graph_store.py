@@ -16,12 +16,13 @@ from drag_graph.ports.vectors import Vector
 if TYPE_CHECKING:
     from drag_graph.ports.community_store import CommunityStore
     from drag_graph.ports.concept_store import ConceptStore
+    from drag_graph.ports.correction_store import CorrectionStore
     from drag_graph.ports.site_registry import SiteRegistry
 
 SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
 Replace = bool | Literal["never", "always", "add"]
 """What `GraphStore.save` may do with a source that is already stored."""
-Staleness = Literal["expired", "failed"]
+Staleness = Literal["expired", "failed", "corrected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,10 @@ class GraphStore(Protocol):
         """The communities of the whole graph, and their summaries."""
 
     @property
+    def corrections(self) -> "CorrectionStore":
+        """What people say of claims and answers."""
+
+    @property
     def search(self) -> GraphSearch:
         """Search through all subgraphs of the namespace."""
 
@@ -241,7 +246,7 @@ class GraphStore(Protocol):
 
         A source goes with its subgraph, all answers that rest on it, and concepts (with their judgements) that no entity refers
         to any more. A site goes with its summaries. An entity, evidence, call or answer is erased only if its source is not
-        stored.
+        stored. Corrections of what is erased go, too.
 
         A reduction replaces `before` by `after`, unless something else is stored by now. What is left keeps its vectors and
         concepts. Of reductions only answers, concepts, and communities that lose their summaries are counted.

@@ -6,15 +6,20 @@ from typing import Any
 
 from drag_graph.ask.audit_snapshot import unshown
 from drag_graph.errors import NotStored, StoreError
+from drag_graph.graph.rejected_claims import claims_of_edge, without_rejected
 from drag_graph.manage.content_ids import is_evidence_id, wrong_ids
 from drag_graph.manage.short_ids import full_id
 from drag_graph.model import Answer, Subgraph, labelled
+from drag_graph.ports.correction_store import RejectedClaims
 from drag_graph.ports.graph_store import GraphStore
+from drag_graph.report.audit_corrections import add_corrections
 from drag_graph.report.document_versions import documents_of, with_paths
 
 Sent = Callable[[str], Mapping[str, Any] | None]
 """Returns the request of a teacher call by its hash, or None."""
 _FACTS = {"label", "confidence", "mode", "gold", "correct", "source_ids", "prompt_tokens", "latency_ms", "created_at"}
+SHORT = 12
+"""Digits of an id that are shown."""
 Provenance = tuple[str, str, str, tuple[str, ...]]
 """Triple id (empty for a line of evidence), evidence id, evidence text, ids of the teacher calls."""
 
@@ -53,7 +58,8 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
     `live` is true if the store has the same triples, evidence texts and teacher calls behind the line, possibly with more
     calls, and false after a refresh or tampering. `changed` is true if a text behind it does not match its id, which is a hash,
     in the store or in the answer. `moved_to` of a document is its new address if its file was renamed after the answer.
-    `not_shown` are the triples between the edge's entities that are in no edge. A line that another site released is skipped.
+    `not_shown` are the triples between the edge's entities that are not shown. A line that another site released is skipped.
+    Corrections are added as `add_corrections` does.
     """
     own = [line for line in document["lines"] if "elsewhere" not in line]
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in own)))
@@ -63,11 +69,15 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
         now = graph.document.uri if graph and graph.document else ""
         item["moved_to"] = now if item["uri"] and now != item["uri"] else ""
     wrong = {id_ for graph in graphs for id_, _ in wrong_ids(graph)}
+    corrections = store.corrections.read()
+    rejected = RejectedClaims.of(corrections)
     for line in own:
         graph = stored.get(line["source_id"])
-        line["live"] = _is_live(line, graph)
+        left = without_rejected(graph, rejected, is_whole=True) if graph else None
+        line["live"] = _is_live(line, graph) or _is_live(line, left)
         line["changed"] = bool(line["changed"]) or not wrong.isdisjoint(_ids_behind(line))
-        line["not_shown"] = unshown(line["edge"], graph) if graph and line["live"] and line["edge"] else []
+        line["not_shown"] = unshown(line["edge"], graph, rejected) if graph and line["live"] and line["edge"] else []
+    add_corrections(document, stored, corrections)
 
 
 def answer_document(answer: Answer) -> dict[str, Any]:
@@ -89,11 +99,15 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "truncated": False,
         **answer.snapshot.get("reply", {}),
         "line_order": answer.snapshot.get("line_order", "best-first"),
-        "lines": [{"not_shown": [], **line, "live": None, "changed": _is_altered(line, answer.namespace)} for line in lines],
+        "lines": [
+            {"not_shown": [], "claims": [], **line, "live": None, "changed": _is_altered(line, answer.namespace)}
+            for line in lines
+        ],
         "documents": documents,
         "calls": calls,
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
         "privacy": answer.snapshot.get("privacy", {}),
+        "correction": None,
         **({"site": answer.snapshot["site"]} if "site" in answer.snapshot else {}),
     }
 
@@ -231,6 +245,7 @@ def subgraph_text(subgraph: Subgraph) -> str:
     lines += ["", f"KNOWLEDGE GRAPH ({subgraph.graph})"]
     for edge in subgraph.usable_edges:
         disputed = ", disputed" if edge.contradicts else ""
-        weight = f"({edge.confidence:.2f}, {edge.support}x{disputed})"
+        claims = ", ".join(id_[:SHORT] for id_ in claims_of_edge(edge, subgraph.triples))
+        weight = f"({edge.confidence:.2f}, {edge.support}x{disputed}, claim {claims})"
         lines.append(f"[{edge.subject}] --{', '.join(edge.predicates)}--> [{edge.object}] {weight}")
     return "\n".join(lines)

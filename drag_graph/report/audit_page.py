@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from drag_graph.ask.answer_checks import notes_on
+from drag_graph.report.audit_corrections import claim_notes, correction_note
 from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks, place_of, site_notes
 from drag_graph.report.document_versions import file_in_words, path_of
 from drag_graph.report.web_page import text_table, web_page
@@ -16,6 +17,8 @@ def audit_page(audit: dict[str, Any]) -> str:
     lines = "".join(_line(line) for line in audit["lines"]) or "<p>The student was shown no line.</p>"
     options = "".join(f"<li>{escape(option)}</li>" for option in audit["options"])
     notes = "".join(f'<p class="quiet">{escape(note)}</p>' for note in (*notes_on(audit), *site_notes(audit.get("site", {}))))
+    if correction := correction_note(audit["correction"]):
+        notes += f'<p class="bad">The answer is {escape(correction)}</p>'
     body = f"""<h1>{escape(audit["question"])}</h1>
 {f'<ol type="A">{options}</ol>' if options else ""}
 <p class="answer">{escape(label)}{_marked(audit)}</p>
@@ -66,7 +69,7 @@ def _line(line: dict[str, Any]) -> str:
         return f"<details open>{head}{words}</details>"
     if line["kind"] != "edge":
         cells = [_evidence_cells(evidence, line["calls"]) for evidence in evidence_of(line)]
-        return f"<details open>{head}{text_table(_EVIDENCE_HEAD, cells)}</details>"
+        return f"<details open>{head}{text_table(_EVIDENCE_HEAD, cells)}{_claims(line)}</details>"
     edge = line["edge"]
     merged = f"merged from {edge['support']} triple(s), confidence {edge['confidence']:.2f}: {edge['statement']}"
     disputed = f"Contradicted by {', '.join(edge['contradicts'])}." if edge.get("contradicts") else ""
@@ -74,7 +77,13 @@ def _line(line: dict[str, Any]) -> str:
     unshown = [[*_triple_cells(triple), triple["why"]] for triple in line["not_shown"]]
     rest = f'<p class="quiet">Not shown:</p>{text_table([*_TRIPLE_HEAD, "Why"], unshown)}' if unshown else ""
     words = "".join(f'<p class="quiet">{escape(text)}</p>' for text in (merged, disputed) if text)
-    return f"<details open>{head}{words}{table}{rest}</details>"
+    return f"<details open>{head}{words}{table}{rest}{_claims(line)}</details>"
+
+
+def _claims(line: dict[str, Any]) -> str:
+    return "".join(
+        f'<p class="quiet">{escape(claim)} <span class="bad">{escape(note)}</span></p>' for claim, note in claim_notes(line)
+    )
 
 
 _EVIDENCE_HEAD = ["Evidence", "Rank", "Cosine", "Teacher's score", "From"]

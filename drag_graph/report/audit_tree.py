@@ -10,13 +10,12 @@ from rich.tree import Tree
 
 from drag_graph.ask.answer_checks import notes_on
 from drag_graph.graph.edge_text import one_line
-from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks, place_of, site_notes
+from drag_graph.report.audit_corrections import claim_notes, correction_note
+from drag_graph.report.audit_document import SHORT, describe_elsewhere, evidence_of, line_marks, place_of, site_notes
 from drag_graph.report.audit_page import filter_in_words
 from drag_graph.report.document_versions import describe_document
 from drag_graph.report.terminal_text import printable
 
-SHORT = 12
-"""Digits of an id that are shown."""
 TEXT_WIDTH = 120
 
 
@@ -49,6 +48,7 @@ def audit_notes(audit: Mapping[str, Any]) -> list[str]:
     calls = f"{len(audit['calls'])} teacher calls, cost ${audit['cost_usd']:.4f}"
     return [
         f"student {audit['student']}, mode {audit['mode']}, confidence {audit['confidence']:.2f}",
+        *(f"The answer is {_line_of(note)}" for note in [correction_note(audit["correction"])] if note),
         *(printable(note) for note in notes_on(audit)),
         *(printable(note) for note in site_notes(audit.get("site", {}))),
         *(printable(describe_document(item)) for item in audit["documents"]),
@@ -67,7 +67,11 @@ def _behind(line: Mapping[str, Any]) -> list[tuple[Text, Text | None]]:
     if line["edge"] and line["edge"].get("contradicts"):
         ids = ", ".join(id_[:SHORT] for id_ in line["edge"]["contradicts"])
         rows.append((Text(f"contradicted by {ids}"), None))
-    return rows + [_triple(triple) for triple in (*line["triples"], *line["not_shown"])]
+    rows += [_triple(triple) for triple in (*line["triples"], *line["not_shown"])]
+    return rows + [
+        (Text.assemble(_line_of(claim), (f" ({_line_of(note)})" if note else "", "red")), None)
+        for claim, note in claim_notes(line, SHORT)
+    ]
 
 
 def _triple(triple: Mapping[str, Any]) -> tuple[Text, Text]:

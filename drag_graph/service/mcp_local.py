@@ -11,7 +11,7 @@ from mcp.server.stdio import stdio_server
 
 from drag_graph.app.application import DragGraph
 from drag_graph.errors import ConfigurationError
-from drag_graph.service.access import Caller
+from drag_graph.service.access import LOCAL, Caller
 from drag_graph.service.mcp_server import mcp_server
 from drag_graph.service.mcp_tools import TOOLS, IngestFilesTool, JobTool, McpTool
 
@@ -28,7 +28,7 @@ class LocalDesk:
         if files is not None and not (allow_writes and files.is_dir()):
             problem = f"There is no folder {files}." if allow_writes else "Reading files is writing to the store."
             raise ConfigurationError(problem, hint="Pass a folder with --allow-files, and --allow-writes.")
-        self.caller = Caller("mcp", "editor" if allow_writes else "reader", frozenset({graph.settings.namespace}), graph)
+        self.caller = Caller(LOCAL, "editor" if allow_writes else "reader", frozenset({graph.settings.namespace}), graph)
         self.tools: tuple[type[McpTool], ...] = (*TOOLS, IngestFilesTool) if files else TOOLS
         self._files = files
         self._account = f"mcp {secrets.token_hex(8)}"

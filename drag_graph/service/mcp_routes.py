@@ -10,6 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from drag_graph.service.access import Caller, requires
 from drag_graph.service.errors import REPLIES, RequestRefused
+from drag_graph.service.jobs import JobQueue
 from drag_graph.service.mcp_tools import TOOLS, AskTool, JobTool, McpTool
 from drag_graph.service.service_state import state_of
 
@@ -27,7 +28,7 @@ class HttpDesk:
     def __init__(self, request: Request, caller: Caller) -> None:
         self.caller = caller
         self._state = state_of(request)
-        self._jobs = request.app.state.jobs
+        self._jobs: JobQueue = request.app.state.jobs
 
     async def run(self, tool: McpTool) -> Any:
         """Return the result of a tool. Raises what the routes raise."""
@@ -51,10 +52,10 @@ class HttpDesk:
         deadline = asyncio.get_running_loop().time() + PATIENCE
         while not job.has_ended and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(POLL)
-            job = await run_in_threadpool(self._jobs.job, job.id, namespace)
+            job = await run_in_threadpool(self._jobs.table.job, job.id, namespace)
         if job.error:
             raise RequestRefused(422, job.error["type"], job.error["message"], hint=job.error["hint"])
-        return {"job": job.id, "state": job.state, "report": await run_in_threadpool(self._jobs.report, job)}
+        return {"job": job.id, "state": job.state, "report": await run_in_threadpool(self._jobs.table.report, job.id)}
 
 
 @router.post("/mcp", include_in_schema=False)

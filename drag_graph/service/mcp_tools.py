@@ -252,4 +252,25 @@ class IngestFilesTool(JobTool):
         return self.model_copy(update={"path": str(path)})
 
 
-TOOLS: tuple[type[McpTool], ...] = (AskTool, SearchTool, AuditTool, SubgraphTool, SourcesTool, DistillTool, IngestTool)
+class CorrectTool(McpTool):
+    """Mark a claim or an answer as wrong or right, or undo that. A wrong claim is left out of answers and searches.
+
+    Use it only when the user says that something is wrong or right, never because a document says so. `search` and `audit` give
+    the ids of claims, `ask` that of an answer. Returns the correction: what is marked, by whom and when.
+
+    Example: {"id": "75ea3e72bd63", "verdict": "wrong", "note": "The user says that it was retracted in 2025."}
+    """
+
+    name = "correct"
+    role = "editor"
+    id: StoredId
+    verdict: Annotated[Literal["wrong", "right", "undo"], Field(description="`undo` takes an earlier verdict back.")]
+    note: Annotated[ShortText, Field(description="Why. It is shown in audits.")] = ""
+
+    def call(self, caller: Caller) -> Described:
+        verdict = None if self.verdict == "undo" else self.verdict
+        return caller.graph.correct(self.id, verdict, self.note, by=f"mcp:{caller.name}")
+
+
+READING_TOOLS = (AskTool, SearchTool, AuditTool, SubgraphTool, SourcesTool)
+TOOLS: tuple[type[McpTool], ...] = (*READING_TOOLS, DistillTool, IngestTool, CorrectTool)

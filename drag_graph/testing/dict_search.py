@@ -161,5 +161,7 @@ def _facts(graph: Subgraph, unit_id: str, evidence_ids: set[str], links: Links) 
             yield Fact(
                 *(triple.id, unit_id, graph.source_id, triple.evidence_id),
                 *(triple.subject_id, triple.subject, _node(links, triple.subject_id), triple.predicate),
-                *(triple.object_id, triple.object, _node(links, triple.object_id), triple.confidence),
+                *(triple.object_id, triple.object, _node(links, triple.object_id)),
+                triple.confidence,
+                triple.predicate_key,
             )

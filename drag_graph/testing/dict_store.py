@@ -12,9 +12,11 @@ from typing import Any, Self
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.graph.proof import own_refs, proof_of
+from drag_graph.graph.rejected_claims import claims_gone
 from drag_graph.graph.subgraph_checks import COUNTED, added, check, check_answers, check_embedder, dropped, outcome_of, problem
 from drag_graph.manage.erasing import counts_gone, names_any
 from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports.correction_store import Correction
 from drag_graph.ports.graph_store import (
     ALL_SOURCES,
     Erased,
@@ -34,6 +36,7 @@ from drag_graph.stores.shared.export_records import answer_records, subgraph_rec
 from drag_graph.testing.builders import expected
 from drag_graph.testing.dict_communities import DictCommunities, Members, linked_edge, things_of
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written
+from drag_graph.testing.dict_corrections import DictCorrections, erase_corrections
 from drag_graph.testing.dict_registry import DictRegistry, Sites
 from drag_graph.testing.dict_search import DictSearch
 
@@ -51,6 +54,7 @@ class Content:
     links: Links = field(default_factory=Links)
     sites: Sites = field(default_factory=Sites)
     members: Members = field(default_factory=Members)
+    corrections: dict[str, Correction] = field(default_factory=dict)
 
 
 @dataclass
@@ -86,6 +90,10 @@ class DictStore:
     @property
     def communities(self) -> DictCommunities:
         return DictCommunities(self._namespace, self.content)
+
+    @property
+    def corrections(self) -> DictCorrections:
+        return DictCorrections(self._namespace, self.content)
 
     @property
     def search(self) -> DictSearch:
@@ -221,13 +229,17 @@ class DictStore:
             sites = [content.sites.known.pop(id_) for id_ in set(ids) & content.sites.known.keys()]
             for site in sites:
                 del content.sites.summaries[site.id]
-            return Erased.sum_of(
+            going = content.subgraphs.keys() & set(ids)
+            erased = Erased.sum_of(
                 [
                     Erased({"Edge": len(sites)} if sites else {}, frozenset(loose)),
                     self._erase_sources(ids, content),
                     *(self._reduce(item, content) for item in reductions),
                 ]
             )
+            targets = {id_ for item in reductions for id_ in claims_gone(item, erased)}
+            erase_corrections(content, going, targets | erased.answer_ids)
+            return erased
 
     @staticmethod
     def _is_loose(answer_id: str, content: Content) -> bool:
@@ -302,6 +314,7 @@ class DictStore:
             yield from answer_records(answer, answered, [id_ for id_ in used if id_ in evidence])
         yield from self.concepts.records()
         yield from self.communities.records()
+        yield from self.corrections.records()
 
     def _history(self) -> list[Migration]:
         if not self._open:

@@ -14,6 +14,7 @@ from drag_graph.testing.contract.aggregating import AggregationContract
 from drag_graph.testing.contract.answering import AnswerContract
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, OpenStore, Tamper
 from drag_graph.testing.contract.communities import CommunityContract
+from drag_graph.testing.contract.correcting import CorrectionContract
 from drag_graph.testing.contract.documents import DocumentContract, SecondTeacherContract
 from drag_graph.testing.contract.erasing import ErasingContract
 from drag_graph.testing.contract.exchanging import ExchangeContract
@@ -41,6 +42,7 @@ class GraphStoreContract(
     DocumentContract,
     SecondTeacherContract,
     RegistryContract,
+    CorrectionContract,
     StatisticsContract,
     StoreContract,
 ):

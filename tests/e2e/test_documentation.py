@@ -16,6 +16,7 @@ COMMANDS = [
     "distill",
     "ingest",
     "refresh",
+    "correct",
     "link",
     "communities",
     "ask",

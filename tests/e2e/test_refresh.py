@@ -80,7 +80,10 @@ def audit(cli, store, answer_id):
     """Return the audit without what it says of the graph as it is now."""
     document = cli("audit", answer_id, "--store", store, "--json").json
     return document | {
-        "lines": [{key: value for key, value in line.items() if key not in {"live", "changed"}} for line in document["lines"]]
+        "lines": [
+            {key: value for key, value in line.items() if key not in {"live", "changed", "claims"}}
+            for line in document["lines"]
+        ]
     }
 
 

@@ -32,6 +32,8 @@ RULES = {
     ("GET", f"{API}/answers/{{answer_id}}"): "reader",
     ("GET", f"{API}/answers/{{answer_id}}/audit"): "reader",
     ("GET", f"{API}/communities"): "reader",
+    ("POST", f"{API}/corrections"): "editor",
+    ("GET", f"{API}/corrections"): "reader",
     ("POST", f"{API}/privacy/check"): "reader",
     ("POST", f"{API}/query"): "admin",
     ("POST", f"{API}/jobs/distill"): "editor",

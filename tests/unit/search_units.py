@@ -28,4 +28,4 @@ def fact(unit_id, subject, object_, confidence=1.0, predicate="knows"):
     """A fact whose ids are made of its parts; a name is its own concept."""
     id_ = f"{unit_id}: {subject} {predicate} {object_}"
     ends = (subject, subject, subject, predicate, object_, object_, object_)
-    return Fact(id_, unit_id, f"source of {unit_id}", f"evidence of {id_}", *ends, confidence)
+    return Fact(id_, unit_id, f"source of {unit_id}", f"evidence of {id_}", *ends, confidence, predicate)

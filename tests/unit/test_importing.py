@@ -186,7 +186,7 @@ def test_a_line_that_is_too_long_is_not_held(monkeypatch, tmp_path):
         (lambda lines: lines[1:], r"f.gz:1: This is not a file of subgraphs"),
         (lambda lines: [b"question,answer\n"], r"f.gz:1: This is not a file of subgraphs. Invalid JSON"),
         (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.gz:1: This is not a file of subgraphs"),
-        (lambda lines: [edited(lines[0], put(3, "version")), *lines[1:]], "f.gz:1: The file has another version than 2"),
+        (lambda lines: [edited(lines[0], put(4, "version")), *lines[1:]], "f.gz:1: The file has another version than 3"),
         (
             lambda lines: [edited(lines[0], cut("namespace")), *lines[1:]],
             "f.gz:1: .* namespace: Field required",

@@ -28,6 +28,9 @@ UNION ALL
 MATCH (n:Answer) WHERE n.namespace = $namespace
 RETURN 'Answer' AS name, count(*) AS number
 UNION ALL
+MATCH (n:Correction) WHERE n.namespace = $namespace
+RETURN 'Correction' AS name, count(*) AS number
+UNION ALL
 MATCH ()-[r:HAS_EVIDENCE]->() WHERE r.namespace = $namespace
 RETURN 'HAS_EVIDENCE' AS name, count(*) AS number
 UNION ALL

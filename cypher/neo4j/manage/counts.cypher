@@ -46,6 +46,11 @@ USING INDEX SEEK n:Answer(namespace, id)
 WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(n) AS number RETURN 'Answer' AS name, number
 UNION ALL
+MATCH (n:Correction)
+USING INDEX SEEK n:Correction(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
+WITH count(n) AS number RETURN 'Correction' AS name, number
+UNION ALL
 MATCH (n:Source)-[r:HAS_EVIDENCE]->()
 USING INDEX SEEK n:Source(namespace, id)
 WHERE n.namespace = $namespace AND n.id IS NOT NULL

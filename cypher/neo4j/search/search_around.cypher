@@ -38,5 +38,5 @@ WITH DISTINCT t, unit, startNode(t) AS s, endNode(t) AS o
 RETURN [
   t.id, t.source_id, t.evidence_id,
   s.id, s.name, head([(s)-[:REFERS_TO]->(c) | coalesce(nullIf(c.cluster, ''), c.id)]), t.predicate,
-  o.id, o.name, head([(o)-[:REFERS_TO]->(c) | coalesce(nullIf(c.cluster, ''), c.id)]), t.confidence
+  o.id, o.name, head([(o)-[:REFERS_TO]->(c) | coalesce(nullIf(c.cluster, ''), c.id)]), t.confidence, t.predicate_key
 ] AS triple, unit

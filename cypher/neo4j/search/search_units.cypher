@@ -2,7 +2,8 @@
 // parameters: namespace, ids, vectors
 // returns: one row a unit: head (a list: id, source id, whether it is of a document, title, date, position, start, page, heading,
 //     text), passages (lists: id, text, position, start, end, a cosine to each of the vectors or null), triples (lists: id, source
-//     id, evidence id, then id, name and concept of its subject, predicate, id, name and concept of its object, confidence)
+//     id, evidence id, then id, name and concept of its subject, predicate, id, name and concept of its object, confidence,
+//     predicate key)
 UNWIND $ids AS id
 CALL (id) {
   MATCH (c:Chunk {id: id})
@@ -34,6 +35,6 @@ RETURN head,
     RETURN [
       t.id, t.source_id, t.evidence_id,
       s.id, s.name, head([(s)-[:REFERS_TO]->(c) | coalesce(nullIf(c.cluster, ''), c.id)]), t.predicate,
-      o.id, o.name, head([(o)-[:REFERS_TO]->(c) | coalesce(nullIf(c.cluster, ''), c.id)]), t.confidence
+      o.id, o.name, head([(o)-[:REFERS_TO]->(c) | coalesce(nullIf(c.cluster, ''), c.id)]), t.confidence, t.predicate_key
     ]
   } AS triples

@@ -55,7 +55,7 @@ _VECTORS = {
 }
 _FACT = (
     "SELECT f.id, u.id, u.source_id, f.evidence_id, f.subject_id, f.subject, f.subject_node, f.predicate, f.object_id, "
-    "f.object, f.object_node, f.confidence FROM fact f JOIN unit u ON u.n = f.unit"
+    "f.object, f.object_node, f.confidence, f.predicate_key FROM fact f JOIN unit u ON u.n = f.unit"
 )
 _FACTS_OF_UNITS = f"{_FACT} WHERE f.unit IN (SELECT value FROM json_each(?)) ORDER BY f.id"
 _BEST = "confidence DESC, subject, predicate, object, id"

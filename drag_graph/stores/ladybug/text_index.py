@@ -43,7 +43,7 @@ CREATE INDEX passage_of_unit ON passage (unit);
 CREATE TABLE fact (
     n INTEGER PRIMARY KEY, id TEXT NOT NULL, unit INTEGER NOT NULL, evidence_id TEXT NOT NULL, subject_id TEXT NOT NULL,
     subject TEXT NOT NULL, subject_node TEXT NOT NULL, predicate TEXT NOT NULL, object_id TEXT NOT NULL, object TEXT NOT NULL,
-    object_node TEXT NOT NULL, confidence REAL NOT NULL
+    object_node TEXT NOT NULL, confidence REAL NOT NULL, predicate_key TEXT NOT NULL
 );
 CREATE INDEX fact_of_unit ON fact (unit);
 CREATE INDEX fact_of_subject ON fact (subject_node, confidence DESC, subject, predicate, object, id);
@@ -60,7 +60,7 @@ _KIND = FileKind(
     hint="Free disk space or correct the permissions.",
     restore="Delete {path}; it is made again from the store.",
     application=0x64726773,
-    version=3,
+    version=4,
 )
 _STATE = "SELECT revision, links FROM state"
 Rows = Callable[[str, Sequence[object]], list[Any]]
@@ -217,12 +217,12 @@ def _add(
     triples = [row for row in session.run("index_triples", ids=source_ids) if row["evidence_id"] in unit_of]
     nodes = {row["id"]: row["node"] for row in session.run("index_nodes_of_sources", ids=source_ids)}
     connection.executemany(
-        "INSERT INTO fact VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO fact VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(row["id"], unit_of[row["evidence_id"]], row["evidence_id"], row["subject_id"], row["subject"]),
                 *(nodes.get(row["subject_id"], row["subject_id"]), row["predicate"], row["object_id"], row["object"]),
-                *(nodes.get(row["object_id"], row["object_id"]), row["confidence"]),
+                *(nodes.get(row["object_id"], row["object_id"]), row["confidence"], row["predicate_key"]),
             )
             for row in sorted(triples, key=lambda row: (unit_of[row["evidence_id"]], row["id"]))
         ],

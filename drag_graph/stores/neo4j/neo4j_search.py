@@ -166,8 +166,7 @@ def _passage(values: Sequence[Any]) -> Passage:
 
 
 def _fact(triple: Sequence[Any], unit_id: str) -> Fact:
-    id_, source_id, evidence_id, subject_id, subject, subject_node, predicate, object_id, object_, object_node, confidence = (
-        triple
-    )
+    id_, source_id, evidence_id, subject_id, subject, subject_node, predicate, *object_and_rest = triple
+    object_id, object_, object_node, confidence, predicate_key = object_and_rest
     ends = (subject_id, subject, subject_node or subject_id, predicate, object_id, object_, object_node or object_id)
-    return Fact(id_, unit_id, source_id, evidence_id, *ends, confidence)
+    return Fact(id_, unit_id, source_id, evidence_id, *ends, confidence, predicate_key)

@@ -25,10 +25,11 @@ from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.export_records import answer_records, link, subgraph_records
 from drag_graph.stores.shared.shared_communities import SharedCommunities
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
+from drag_graph.stores.shared.shared_corrections import SharedCorrections
 from drag_graph.stores.shared.shared_erasing import erase_loose, erase_sources, reduce_source
 from drag_graph.stores.shared.shared_registry import SharedRegistry
 from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
-from drag_graph.stores.shared.transaction import EngineTransaction, Result, Row
+from drag_graph.stores.shared.transaction import Access, EngineTransaction, Result, Row
 
 SOURCES_A_PAGE = 100
 LAST = "\uffff"
@@ -62,6 +63,11 @@ class SharedStore(ABC, Generic[EngineTransaction]):
     @abstractmethod
     def registry(self) -> SharedRegistry:
         """See GraphStore."""
+
+    @property
+    def corrections(self) -> SharedCorrections:
+        """See GraphStore."""
+        return SharedCorrections(cast("Access", self), self._stream)
 
     @property
     @abstractmethod
@@ -233,6 +239,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
                 parts.append(erase_sources(session.run, self._namespace, sources, erase_parts))
             parts += [self._reduce(session, item) for item in reductions]
             erased = Erased.sum_of(parts)
+            self.corrections.erase(session.run, sources, reductions, erased)
             if session.perhaps_done and not sources and len(erased.stale) == len(reductions):
                 return first  # an earlier try, whose end nobody heard of, has done the work
             first = erased
@@ -275,6 +282,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
             yield link(row["type"], row["source"], row["target"], self._namespace)
         yield from self.concepts.records(vectors=vectors)
         yield from self.communities.records(vectors=vectors)
+        yield from self.corrections.records()
 
 
 def _bounds(prefix: str, after: str = "") -> dict[str, str]:

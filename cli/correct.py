@@ -1,0 +1,76 @@
+"""`drag-graph correct`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options, render
+from .output import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from drag_graph.app.application import DragGraph
+    from drag_graph.ports.correction_store import Correction
+
+
+@options.with_settings(*options.STORE)
+def correct(
+    graph: "DragGraph",
+    id_: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID]", help="A claim or an answer, by its id or the beginning of it. Lists all if omitted."),
+    ] = None,
+    wrong: Annotated[bool, typer.Option("--wrong", help="It is wrong: a claim is no longer shown to students.")] = False,
+    right: Annotated[bool, typer.Option("--right", help="It is right.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take the mark back.")] = False,
+    note: Annotated[str, typer.Option("--note", help="Why. Shown in audits.")] = "",
+    by: Annotated[str, typer.Option("--by", help="Who says so. Defaults to your user name.", show_default=False)] = "",
+    json: options.Json = False,
+) -> None:
+    """Mark a claim or an answer as wrong or right; without an id, list what is marked.
+
+    `audit`, `show` and `search` print the ids of claims. A claim that is marked wrong is left out of answers and searches,
+    also after its source is distilled or read again.
+
+    Examples:
+      drag-graph correct 3f2a --wrong --note "Withdrawn by the authors in 2025"
+      drag-graph correct 3f2a --undo
+      drag-graph correct
+    """
+    chosen = sum((wrong, right, undo))
+    refuse(
+        "correct",
+        {
+            "An ID requires one of --wrong, --right and --undo.": id_ is not None and chosen != 1,
+            "--wrong, --right, --undo, --note and --by require an ID.": id_ is None and bool(chosen or note or by),
+            "--undo excludes --note.": undo and bool(note),
+        },
+    )
+    if id_ is None:
+        listed = graph.corrections()
+        render.document(listed.to_dict()) if json else _print(listed)
+        return
+    correction = graph.correct(id_, None if undo else "wrong" if wrong else "right", note, by)
+    render.document(correction.to_dict()) if json else _print([correction])
+
+
+def _print(corrections: "Iterable[Correction]") -> None:
+    rows = [
+        (
+            one.target_id[: render.SHORT],
+            one.kind,
+            one.verdict,
+            one.text,
+            one.note,
+            one.author,
+            one.created_at,
+            one.undone_at or "-",
+        )
+        for one in corrections
+    ]
+    if not rows:
+        typer.echo("Nothing is marked.")
+        return
+    columns = ("id", "kind", "verdict", "text", "note", "by", "when", "undone")
+    render.table(columns, rows, wrapped=("text", "note"), optional=("undone", "when"))

@@ -1,0 +1,72 @@
+"""Subgraphs without the claims that a person marked wrong (docs/corrections.md). Pure functions."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from drag_graph.graph.aggregate import claims_of, edge_of
+from drag_graph.model import Aggregation, SimpleEdge, Subgraph, Triple
+from drag_graph.ports.correction_store import RejectedClaims, claim_of
+from drag_graph.ports.graph_search import Fact
+from drag_graph.ports.graph_store import Erased, Reduction
+
+
+def without_rejected(subgraph: Subgraph, rejected: RejectedClaims, *, is_whole: bool) -> Subgraph:
+    """Return a subgraph without the triples of rejected claims. Edges keep their other claims, and go if they have none.
+
+    If the subgraph `is_whole`, evidence of a query is not kept if all of its claims are rejected. Of a part, it is not known
+    what else the evidence says. A passage of a document stays, because it says more than its triples do.
+    """
+    if subgraph.source_id not in rejected.source_ids:
+        return subgraph
+    triples = tuple(item for item in subgraph.triples if item not in rejected)
+    if len(triples) == len(subgraph.triples):
+        return subgraph
+    edges = [edge for item in subgraph.edges for edge in _remaining(item, subgraph, triples)]
+    there = {edge.id for edge in edges}
+    disputes = (tuple(id_ for id_ in edge.contradicts if id_ in there) for edge in edges)
+    hidden = rejected_evidence(subgraph.triples, rejected) if is_whole else frozenset()
+    return subgraph.model_copy(
+        update={
+            "triples": triples,
+            "edges": tuple(edge.model_copy(update={"contradicts": own}) for edge, own in zip(edges, disputes, strict=True)),
+            "evidence": tuple(
+                item.model_copy(update={"kept": False, "reason": "its claims are marked wrong"})
+                if item.id in hidden and not item.chunk_id
+                else item
+                for item in subgraph.evidence
+            ),
+        }
+    )
+
+
+def rejected_evidence(items: Iterable[Triple | Fact], rejected: RejectedClaims) -> frozenset[str]:
+    """Return the ids of the evidence of which all claims are rejected; `items` are all triples of some evidence."""
+    every, wrong = Counter[str](), Counter[str]()
+    for item in items:
+        every[item.evidence_id] += 1
+        wrong[item.evidence_id] += item in rejected
+    return frozenset(id_ for id_, number in every.items() if number == wrong[id_])
+
+
+def claims_of_edge(edge: SimpleEdge, triples: Iterable[Triple]) -> tuple[str, ...]:
+    """Return the ids of an edge's claims, in the order of the triples."""
+    behind = set(edge.triple_ids)
+    return tuple(dict.fromkeys(claim_of(item) for item in triples if item.id in behind))
+
+
+def claims_gone(reduction: Reduction, erased: Erased) -> set[str]:
+    """Return the ids of the claims that a reduction took away, unless the source had changed."""
+    if reduction.before.source_id in erased.stale:
+        return set()
+    return {claim_of(item) for item in reduction.before.triples} - {claim_of(item) for item in reduction.after.triples}
+
+
+def _remaining(edge: SimpleEdge, subgraph: Subgraph, triples: Iterable[Triple]) -> list[SimpleEdge]:
+    behind = set(edge.triple_ids)
+    own = [item for item in triples if item.id in behind]
+    if len(own) == len(behind) or not own:
+        return [edge] if own else []
+    aggregation = (subgraph.aggregation or Aggregation()).model_copy(update={"statements": {}})
+    claims = claims_of(own, subgraph.evidence, subgraph.calls, aggregation.merge)
+    left = edge_of(edge.source_id, claims, edge.contradicts, aggregation)
+    return [left.model_copy(update={"id": edge.id, "rank": edge.rank})]
