@@ -38,10 +38,12 @@ def mcp(
       drag-graph mcp --allow-writes --allow-files ~/papers --teacher gpt-4o-mini --budget-usd 2
     """
     import asyncio
+    import signal
 
     from drag_graph.compose.site_setup import require_service_packages
 
     require_service_packages()
     from drag_graph.service.mcp_local import LocalDesk, serve_stdio
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input cannot be interrupted otherwise
     asyncio.run(serve_stdio(LocalDesk(graph, allow_writes=allow_writes, files=allow_files)))

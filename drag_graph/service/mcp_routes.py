@@ -73,15 +73,21 @@ class _Exchange(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the reply."""
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
-        from drag_graph.service.mcp_server import mcp_server
-
+        manager_of, server_of = await run_in_threadpool(_sdk)
         body: list[Message] = [{"type": "http.request", "body": self._message, "more_body": False}]
 
         async def replayed() -> Message:
             return body.pop() if body else await receive()
 
-        manager = StreamableHTTPSessionManager(mcp_server(self._desk), stateless=True, json_response=True)
+        manager = manager_of(server_of(self._desk), stateless=True, json_response=True)
         async with manager.run():
             await manager.handle_request(scope, replayed, send)
+
+
+def _sdk() -> tuple[Any, Any]:
+    """Import the SDK, which takes a while, with the first message instead of at the start of the service."""
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from drag_graph.service.mcp_server import mcp_server
+
+    return StreamableHTTPSessionManager, mcp_server

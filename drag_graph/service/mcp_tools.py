@@ -1,7 +1,7 @@
 """The tools that a language model can call over MCP: arguments, description, and one call of the application each."""
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -27,13 +27,6 @@ Until = Annotated[ShortText, Field(description="Only sources of this date and ea
 Budget = Annotated[float | None, Field(ge=0, description="The most that the model calls may cost, in US dollars.")]
 
 
-class Described(Protocol):
-    """The result of a method of the application."""
-
-    def to_dict(self) -> Any:
-        """Return it as a JSON document."""
-
-
 class McpTool(BaseModel):
     """The arguments of a tool. Its class documentation is the description that a model reads."""
 
@@ -41,8 +34,8 @@ class McpTool(BaseModel):
     name: ClassVar[str]
     role: ClassVar[KeyRole] = "reader"
 
-    def call(self, caller: Caller) -> Described:
-        """Call the application in the caller's namespace."""
+    def call(self, caller: Caller) -> Any:
+        """Call a method of the application in the caller's namespace, and return its result, which has `to_dict`."""
         raise NotImplementedError
 
 
@@ -86,7 +79,7 @@ class SearchTool(Restrictable):
     text: Annotated[LongText, Field(description="A question, or some words.")]
     limit: Annotated[int, Field(ge=1, le=50, description="Maximum number of sources.")] = 10
 
-    def call(self, caller: Caller) -> Described:
+    def call(self, caller: Caller) -> Any:
         return caller.graph.search(**self.model_dump())
 
 
@@ -102,7 +95,7 @@ class AuditTool(McpTool):
     name = "audit"
     answer_id: StoredId
 
-    def call(self, caller: Caller) -> Described:
+    def call(self, caller: Caller) -> Any:
         return caller.graph.answer(self.answer_id).audit()
 
 
@@ -112,7 +105,7 @@ class StoredAnswerTool(McpTool):
     name = "answer"
     answer_id: StoredId
 
-    def call(self, caller: Caller) -> Described:
+    def call(self, caller: Caller) -> Any:
         return caller.graph.answer(self.answer_id)
 
 
@@ -127,7 +120,7 @@ class SubgraphTool(McpTool):
     name = "show_subgraph"
     source_id: StoredId
 
-    def call(self, caller: Caller) -> Described:
+    def call(self, caller: Caller) -> Any:
         return caller.graph.show(self.source_id)
 
 
@@ -144,7 +137,7 @@ class SourcesTool(McpTool):
     limit: Annotated[int, Field(ge=1, le=50)] = 20
     offset: Annotated[int, Field(ge=0, le=2**31)] = 0
 
-    def call(self, caller: Caller) -> Described:
+    def call(self, caller: Caller) -> Any:
         return caller.graph.show(limit=self.limit, offset=self.offset)
 
 
@@ -267,7 +260,7 @@ class CorrectTool(McpTool):
     verdict: Annotated[Literal["wrong", "right", "undo"], Field(description="`undo` takes an earlier verdict back.")]
     note: Annotated[ShortText, Field(description="Why. It is shown in audits.")] = ""
 
-    def call(self, caller: Caller) -> Described:
+    def call(self, caller: Caller) -> Any:
         verdict = None if self.verdict == "undo" else self.verdict
         return caller.graph.correct(self.id, verdict, self.note, by=f"mcp:{caller.name}")
 

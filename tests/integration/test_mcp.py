@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+import signal
+import subprocess
 import sys
 from contextlib import closing, contextmanager
 from types import SimpleNamespace
@@ -385,3 +387,17 @@ def test_the_command_writes_nothing_but_the_protocol_on_stdout(stored, tmp_path)
     lines = [json.loads(line) for line in copy.read_text(encoding="utf-8").splitlines()]
     assert len(lines) >= 4
     assert {line["jsonrpc"] for line in lines} == {"2.0"}
+
+
+def test_the_command_survives_what_is_no_message_and_ends_with_ctrl_c(stored):
+    command = [sys.executable, "-m", "drag_graph", "mcp", "--store", stored.graph.settings.store, "--embedder", "lexical"]
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client})
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        process.stdin.write(f"no message\n{hello}\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "drag-graph"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == -signal.SIGINT
+        assert process.stdout.read() == ""
