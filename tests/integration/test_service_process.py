@@ -169,30 +169,25 @@ def test_a_service_for_others_has_keys_and_tls(tmp_path):
     """Commands on this machine use a second address and the token of the file."""
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
-    subprocess.run(
-        [*made, "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert], check=True, capture_output=True
-    )
+    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert]
+    subprocess.run(made, check=True, capture_output=True)
     with filled_graph(tmp_path) as graph, closing(KeyRing(graph.settings.service_records_path)) as ring:
-        secret, _ = ring.add("reader", "reader", ["default"])
+        secret, _ = ring.add("boss", "admin", ["default"])
         place = ServicePlace("0.0.0.0", 0, cert, key)
         with (
             served(graph, place, Limits(), ring) as running,
-            httpx.Client(verify=ssl.create_default_context(cafile=cert)) as client,
+            httpx.Client(verify=ssl.create_default_context(cafile=cert), trust_env=False) as client,
         ):
             address = running.address.replace("0.0.0.0", "127.0.0.1")
             assert address.startswith("https://")
             assert client.get(f"{address}/api/v1/sources").status_code == 401
-            assert client.get(f"{address}/api/v1/sources", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
+            client.headers["Authorization"] = f"Bearer {secret}"
+            assert client.get(f"{address}/api/v1/sources").status_code == 200
             local = running_service(graph.settings.service_path)
-            headers = {"Authorization": f"Bearer {local.token}"}
-            found = httpx.post(
-                f"{local.address}/api/v1/query", json={"statement": "RETURN 1"}, headers=headers, trust_env=False
-            )
-            assert found.json()["rows"] == [[1]]
-            refused = client.post(
-                f"{address}/api/v1/query", json={"statement": "RETURN 1"}, headers={"Authorization": f"Bearer {secret}"}
-            )
-            assert refused.status_code == 403
+            body = {"statement": "RETURN 1"}
+            assert client.post(f"{address}/api/v1/query", json=body).status_code == 403
+            client.headers["Authorization"] = f"Bearer {local.token}"
+            assert client.post(f"{local.address}/api/v1/query", json=body).json()["rows"] == [[1]]
 
 
 def test_replies_are_not_delayed():

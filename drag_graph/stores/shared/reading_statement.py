@@ -58,10 +58,8 @@ def json_value(value: Any) -> Any:
     if text := getattr(value, "isoformat", None) or getattr(value, "iso_format", None):
         return str(text())  # first: Neo4j's durations are tuples
     match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else str(value)
+        case None | bool() | int() | float() | str():
+            return str(value) if isinstance(value, float) and not math.isfinite(value) else value
         case bytes() | bytearray():
             return base64.b64encode(value).decode("ascii")
         case Mapping():
