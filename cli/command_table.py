@@ -23,13 +23,13 @@ PANELS = {
     },
     "Check": {
         "show": "Show the subgraph of a query or document; without an id, list what is stored.",
-        "correct": "Mark a claim or an answer as wrong or right; without an id, list what is marked.",
         "runs": "List the last runs, or show one: complete, pending, quarantined.",
         "eval": "Measure what the evidence does for a student.",
         "config": "Print every setting, its value and where it came from.",
     },
     "More": {
         "refresh": "Distill stored questions again if they have expired, led to wrong answers or were corrected.",
+        "correct": "Mark a claim or an answer as wrong or right; without an id, list what is marked.",
         "aggregate": "Rebuild the simple graph from the stored triples under other settings.",
         "serve": "Answer over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.",
         "mcp": "Offer the store to a program with a language model, over MCP on stdin and stdout.",
