@@ -32,6 +32,7 @@ PANELS = {
         "correct": "Mark a claim or an answer as wrong or right; without an id, list what is marked.",
         "aggregate": "Rebuild the simple graph from the stored triples under other settings.",
         "serve": "Answer over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.",
+        "mcp": "Offer the store to a program with a language model, over MCP on stdin and stdout.",
         "communities": "Group what is connected and summarise each group.",
         "graph": "The whole graph: sizes, weak edges, contradictions, shared concepts, components.",
         "export": "Export the whole graph.",

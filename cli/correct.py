@@ -19,7 +19,7 @@ def correct(
     graph: "DragGraph",
     id_: Annotated[
         str | None,
-        typer.Argument(metavar="[ID]", help="A claim or an answer, by its id or the beginning of it. Lists all if omitted."),
+        typer.Argument(metavar="ID", help="A claim or an answer, by its id or the beginning of it. Lists all if omitted."),
     ] = None,
     wrong: Annotated[bool, typer.Option("--wrong", help="It is wrong: a claim is no longer shown to students.")] = False,
     right: Annotated[bool, typer.Option("--right", help="It is right.")] = False,

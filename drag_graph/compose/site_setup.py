@@ -45,7 +45,7 @@ def complete_audit(audit: dict[str, Any], settings: Settings) -> None:
 
 def require_service_packages() -> None:
     """Raise MissingExtra if the packages of the service are not installed."""
-    if missing := [package for package in ("fastapi", "uvicorn") if find_spec(package) is None]:
+    if missing := [package for package in ("fastapi", "uvicorn", "mcp") if find_spec(package) is None]:
         raise MissingExtra(f"The service needs {' and '.join(missing)}.", extra="service")
 
 

@@ -39,6 +39,7 @@ COMMANDS = [
     "cloud edges",
     "cloud edges add",
     "cloud edges remove",
+    "mcp",
     "serve",
     "query",
     "keys add",

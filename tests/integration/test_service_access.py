@@ -21,6 +21,7 @@ OPEN = {"/health", "/ready", "/openapi.json", "/docs", "/docs/oauth2-redirect", 
 """Paths that need no key; they have nothing of the store."""
 RULES = {
     ("GET", "/metrics"): "reader",
+    ("POST", "/mcp"): "reader",
     ("POST", f"{API}/ask"): "reader",
     ("POST", f"{API}/search"): "reader",
     ("GET", f"{API}/sources"): "reader",
@@ -31,6 +32,8 @@ RULES = {
     ("GET", f"{API}/answers/{{answer_id}}"): "reader",
     ("GET", f"{API}/answers/{{answer_id}}/audit"): "reader",
     ("GET", f"{API}/communities"): "reader",
+    ("POST", f"{API}/corrections"): "editor",
+    ("GET", f"{API}/corrections"): "reader",
     ("POST", f"{API}/privacy/check"): "reader",
     ("POST", f"{API}/query"): "admin",
     ("POST", f"{API}/jobs/distill"): "editor",

@@ -1,0 +1,41 @@
+"""Routes by which a person marks claims and answers as right or wrong."""
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import JSONResponse
+from pydantic import StringConstraints
+from starlette.concurrency import run_in_threadpool
+
+from drag_graph.ports.correction_store import Verdict
+from drag_graph.service.access import LOCAL, Caller, requires
+from drag_graph.service.asking_routes import RequestBody, ShortText
+from drag_graph.service.errors import REPLIES
+
+Reader = Annotated[Caller, Depends(requires("reader"))]
+Editor = Annotated[Caller, Depends(requires("editor"))]
+
+router = APIRouter(prefix="/api/v1/corrections", responses=REPLIES)
+
+
+class CorrectionRequest(RequestBody):
+    """A verdict on a claim or an answer; null undoes the last one."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4,32}$")]
+    verdict: Verdict | None
+    note: ShortText = ""
+
+
+@router.post("")
+async def correct(body: CorrectionRequest, caller: Editor) -> JSONResponse:
+    """Mark a claim or an answer, in the name of the key; without a key, in that of the user who runs the service."""
+    author = "" if caller.name == LOCAL else caller.name
+    correct = partial(caller.graph.correct, body.id, body.verdict, body.note, by=author)
+    return JSONResponse((await run_in_threadpool(correct)).to_dict())
+
+
+@router.get("")
+async def corrections(caller: Reader) -> JSONResponse:
+    """List what is marked right or wrong, and what was undone, the last changed first."""
+    return JSONResponse((await run_in_threadpool(caller.graph.corrections)).to_dict())
