@@ -177,9 +177,9 @@ def place_of(document: Mapping[str, Any], *, headings: bool = False) -> str:
     return printable(", ".join(filter(None, (path, page, document.get("date", "") if headings else ""))))
 
 
-def lists_of(ranks: Iterable[tuple[str, int]]) -> str:
+def lists_of(lists: Iterable[Mapping[str, Any]]) -> str:
     """Return the lists that found something, with its rank in each."""
-    return ", ".join(f"{name} ({rank})" for name, rank in ranks)
+    return ", ".join(f"{item['list']} ({item['rank']})" for item in lists)
 
 
 @contextmanager
