@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from drag_graph.identity import sha256_of
 from drag_graph.model import Line, Query, Source, Stage, TeacherCall
+from drag_graph.ports.setting_types import ANSWER_TOKENS
 from drag_graph.ports.teacher_replies import Reply
-
-if TYPE_CHECKING:
-    from drag_graph.ports.vectors import Vectors
+from drag_graph.ports.vectors import Vectors
 
 
 class Embedder(Protocol):
@@ -23,10 +22,10 @@ class Embedder(Protocol):
     def dimension(self) -> int:
         """Length of a vector."""
 
-    def embed(self, texts: Sequence[str]) -> "Vectors":
+    def embed(self, texts: Sequence[str]) -> Vectors:
         """Return a float32 array of shape (len(texts), dimension), rows of length 1 (all zero for an empty text)."""
 
-    def embed_queries(self, texts: Sequence[str]) -> "Vectors":
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of questions, to compare with those that `embed` returns. Most models give the same as `embed`."""
 
     def count_tokens(self, text: str) -> int:
@@ -125,8 +124,6 @@ class Teacher(Protocol):
         """Release files and connections."""
 
 
-ANSWER_TOKENS = 256
-"""Default of `max_answer_tokens`."""
 SYSTEM_HEADER = "[SYSTEM]\n"
 SECTION_GAP = "\n\n"
 
