@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from drag_graph.report.audit_page import audit_page
-from drag_graph.report.audit_tree import audit_text
 from drag_graph.report.prov import prov_document
 
 
@@ -27,4 +26,6 @@ class Audit:
         return audit_page(self.document)
 
     def __str__(self) -> str:
+        from drag_graph.report.audit_tree import audit_text
+
         return audit_text(self.document)

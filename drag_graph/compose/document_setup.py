@@ -44,9 +44,10 @@ def make_ingester(
     """
     settings = session.settings
     session.claim_embedder()
-    interruption, extractor = interruption or Interruption(), None
+    interruption, extractor, job = interruption or Interruption(), None, ""
     if model := role_name(settings, "extractor"):
-        extractor = session.teacher_of(session.start_run("ingest", source, model), interruption, "extractor")
+        run = session.start_run("ingest", source, model)
+        extractor, job = session.teacher_of(run, interruption, "extractor"), run.job
     gate = session.gate
     privacy = PassagePrivacy(
         gate.types_in if gate is not None and not is_here(settings.model_for("extractor")) else None,
@@ -63,6 +64,7 @@ def make_ingester(
         erase=partial(_erase, session, compacts=compacts),
         interruption=interruption,
         on_result=on_result,
+        job=job,
     )
 
 

@@ -73,7 +73,8 @@ class DocumentResult:
 class IngestReport:
     """The outcome of a run. `stopped` is why it ended early; `pending` files were not reached.
 
-    `given` is the file of triples, and `unmatched` the number of its lines about documents that are not among the files.
+    `given` is the file of triples, and `unmatched` the number of its lines about documents that are not among the files. With a
+    model, `job` is that of its calls: runs of one job share a budget.
     """
 
     documents: list[DocumentResult] = field(default_factory=list)
@@ -84,6 +85,7 @@ class IngestReport:
     usage: Usage = field(default_factory=Usage)
     given: GivenTriples | None = None
     unmatched: int = 0
+    job: str = ""
 
     def count(self, result: DocumentResult) -> None:
         """Add a result."""
@@ -97,11 +99,6 @@ class IngestReport:
         """Add erased documents."""
         for document in documents:
             self.count(DocumentResult(document.id, document.name, "removed", place=len(self.documents)))
-
-    @property
-    def cost_usd(self) -> float:
-        """Cost of this run in US dollars."""
-        return self.usage.cost_usd
 
     @property
     def exit_code(self) -> int:
@@ -192,6 +189,7 @@ class Ingester:
         tags: Sequence[str] | None = None,
         interruption: Interruption | None = None,
         on_result: Callable[[float], None] = lambda _cost: None,
+        job: str = "",
     ) -> None:
         """`erase` removes documents from store and ledger; `on_result` receives the cost so far in US dollars.
 
@@ -204,7 +202,7 @@ class Ingester:
         self._tags = tags
         self._lookup = DocumentLookup(store, store.namespace)
         self._on_result = on_result
-        self._report = IngestReport()
+        self._report = IngestReport(job=job)
         self._seen: set[str] = set()
         self._saves: RequestCoalescer[_Saving, SaveOutcome] = RequestCoalescer(
             self._save, most=SAVED_TOGETHER, divides=lambda error: isinstance(error, SubgraphRefused)

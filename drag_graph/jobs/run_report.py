@@ -34,6 +34,11 @@ class RunReport:
         return self.run.id
 
     @property
+    def job(self) -> str:
+        """The job that the run belongs to. Its runs share a budget."""
+        return self.run.job
+
+    @property
     def queries(self) -> list[QueryResult]:
         """All results in the input's order, at once."""
         return list(self.results())

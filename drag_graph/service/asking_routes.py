@@ -16,6 +16,7 @@ from drag_graph.ports.setting_types import Fraction, NonNegativeInt, PositiveInt
 from drag_graph.service.access import Caller, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.errors import REPLIES, RequestRefused
+from drag_graph.service.keys import ALL_NAMESPACES
 from drag_graph.service.service_state import state_of
 
 Reader = Annotated[Caller, Depends(requires("reader"))]
@@ -130,10 +131,11 @@ async def source(source_id: Id, caller: Reader) -> JSONResponse:
 
 
 @router.delete("/sources/{source_id}")
-async def erase(source_id: WholeId, caller: Editor) -> JSONResponse:
+async def erase_source(source_id: WholeId, caller: Editor) -> JSONResponse:
     """Erase a source with everything that rests on it, also from the store's file."""
-    erased = await run_in_threadpool(caller.graph.store.erase, source_id)
-    return JSONResponse(erased.to_dict())
+    erase = caller.graph.store.erase
+    await run_in_threadpool(partial(erase, source_id, dry_run=True))  # for an unknown id the file would be rewritten in vain
+    return JSONResponse((await run_in_threadpool(erase, source_id)).to_dict())
 
 
 @router.get("/sources/{source_id}/subgraph")
@@ -187,7 +189,7 @@ async def privacy_check(body: PrivacyRequest, caller: Reader) -> JSONResponse:
 @router.post("/query")
 async def query(body: CypherRequest, caller: Admin) -> JSONResponse:
     """Execute a Cypher statement that only reads. It sees all namespaces, so a key for some of them does not suffice."""
-    if caller.namespaces is not None:
+    if ALL_NAMESPACES not in caller.namespaces:
         hint = "Use `drag-graph query` on the machine of the service."
         raise RequestRefused(403, "NamespaceRefused", "A statement sees all namespaces, and a key opens only some.", hint=hint)
     return JSONResponse((await run_in_threadpool(partial(caller.graph.store.query, **body.model_dump()))).to_dict())

@@ -39,6 +39,8 @@ def running_service(file: Path) -> RunningService | None:
 
     A file that others can read or write, or that belongs to somebody else, is not trusted.
     """
+    if not file.exists():
+        return None
     from http.client import HTTPConnection, HTTPException
 
     try:

@@ -16,9 +16,9 @@ from starlette.datastructures import FormData, UploadFile
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Domain, Merge, Strategy
 from drag_graph.ports.setting_types import Fraction, PositiveInt
-from drag_graph.service.access import Caller, requires
+from drag_graph.service.access import Caller
 from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event
-from drag_graph.service.asking_routes import LongText, RequestBody, ShortText
+from drag_graph.service.asking_routes import Editor, LongText, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES, RequestRefused
 from drag_graph.service.job_table import JobKind, ServiceJob
 from drag_graph.service.job_work import DOCUMENTS, TEXT, write_questions
@@ -28,11 +28,9 @@ from drag_graph.service.service_state import state_of
 from drag_graph.service.uploads import check_name, check_uploads, save_uploads
 from drag_graph.settings import Settings, changed_settings
 
-Reader = Annotated[Caller, Depends(requires("reader"))]
-Editor = Annotated[Caller, Depends(requires("editor"))]
 JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="The id of a job.")]
 MOST_FILES = 100
-POLL = 0.1
+POLL = 0.2
 """Seconds between two looks for news of a job."""
 router = APIRouter(prefix="/api/v1/jobs", responses=REPLIES)
 
@@ -143,8 +141,9 @@ async def ingest(request: Request, caller: Editor, queue: Queue) -> JSONResponse
     A file replaces the document that was uploaded under the same name.
     """
     # Parsed here, after the key is known to be valid.
-    async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES) as form:
-        files, values = await _documents(form, allows_urls=state_of(request).limits.allows_urls)
+    limits = state_of(request).limits
+    async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES, max_part_size=limits.upload_bytes) as form:
+        files, values = await _documents(form, allows_urls=limits.allows_urls)
         text = values.pop("text", None)
 
         def write(folder: FilePath) -> None:
@@ -159,21 +158,21 @@ async def ingest(request: Request, caller: Editor, queue: Queue) -> JSONResponse
 @router.get("")
 async def jobs(caller: Reader, queue: Queue, limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> JSONResponse:
     """List the last jobs of the namespace, newest first."""
-    listed = await run_in_threadpool(queue.jobs, caller.graph.settings.namespace, limit)
+    listed = await run_in_threadpool(queue.table.jobs, caller.graph.settings.namespace, limit)
     return JSONResponse({"jobs": [_document(queue, job) for job in listed]})
 
 
 @router.get("/{job_id}")
 async def job(job_id: JobId, caller: Reader, queue: Queue) -> JSONResponse:
     """Describe a job: its state, how far it is, and its error."""
-    return JSONResponse(_document(queue, queue.job(job_id, caller.graph.settings.namespace)))
+    return JSONResponse(_document(queue, queue.table.job(job_id, caller.graph.settings.namespace)))
 
 
 @router.get("/{job_id}/events", responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}})
 async def events(job_id: JobId, caller: Reader, queue: Queue) -> Response:
     """Follow a job: an event `progress` whenever it gets further, and `end` with the job when it has ended."""
     namespace = caller.graph.settings.namespace
-    queue.job(job_id, namespace)
+    queue.table.job(job_id, namespace)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_followed(queue, job_id, namespace), media_type=EVENT_STREAM, headers=headers)
 
@@ -188,13 +187,13 @@ async def cancel(job_id: JobId, caller: Editor, queue: Queue) -> JSONResponse:
 @router.get("/{job_id}/result")
 async def result(job_id: JobId, caller: Reader, queue: Queue) -> Response:
     """Return the report of a job that has ended, or the file of an export."""
-    found = queue.job(job_id, caller.graph.settings.namespace)
+    found = queue.table.job(job_id, caller.graph.settings.namespace)
     if found.kind == "export" and found.state == "done":
         file = queue.exported_file(found)
         if file is None:
             raise RequestRefused(410, "ResultExpired", "The export is no longer available.", hint="Export again.")
         return FileResponse(file, media_type="application/jsonl", filename=f"{found.kind}-{found.id[:8]}.jsonl")
-    report = await run_in_threadpool(queue.report, found)
+    report = await run_in_threadpool(queue.table.report, found.id)
     if report is None:
         raise RequestRefused(409, "NoResult", f"The job is {found.state}; it has no result.", hint="Follow its events.")
     return JSONResponse(report)
@@ -225,7 +224,8 @@ async def _documents(form: FormData, *, allows_urls: bool) -> tuple[Sequence[Upl
         if not allows_urls:
             raise RequestRefused(403, "UrlsRefused", "The service fetches no URLs.", hint="Start it with `--allow-urls`.")
         await run_in_threadpool(public_address, parsed_url(texts["url"]))
-    return files, {**texts, **({"tags": tags} if tags else {})}
+    names = [file.filename for file in files]
+    return files, {**texts, **({"files": names} if names else {}), **({"tags": tags} if tags else {})}
 
 
 def _document(queue: JobQueue, found: ServiceJob) -> dict[str, Any]:
@@ -239,7 +239,7 @@ async def _followed(queue: JobQueue, job_id: str, namespace: str) -> AsyncIterat
         if version != queue.version:
             version = queue.version
             try:
-                document = _document(queue, queue.job(job_id, namespace))
+                document = _document(queue, queue.table.job(job_id, namespace))
             except DragGraphError:
                 return
             news = {"state": document["state"], "progress": document["progress"]}

@@ -99,12 +99,12 @@ def write_questions(questions: Sequence[dict[str, Any]], folder: Path) -> None:
 
 def _documents(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the documents of a job as arguments of `ingest`, and remove from the request what describes them."""
-    url, name = request.pop("url", None), request.pop("name", None)
+    url, name, files = (request.pop(one, None) for one in ("url", "name", "files"))
     if name is not None:
         return {"text": (folder / TEXT).read_text(encoding="utf-8"), "name": name}
     documents = folder / DOCUMENTS
     if url is None:
-        return {"paths": documents, "addresses": {file.name: address_of_upload(file.name) for file in documents.iterdir()}}
+        return {"paths": documents, "addresses": {file: address_of_upload(file) for file in files}}
     page = fetch_page(url)
     documents.mkdir(exist_ok=True)
     (documents / page.name).write_bytes(page.content)

@@ -4,17 +4,18 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
+from filelock import FileLock, Timeout
+
 from drag_graph import log
 from drag_graph.compose.store_opening import open_ledger
-from drag_graph.errors import ConfigurationError, DragGraphError, Interrupted
-from drag_graph.jobs.run_report import RunReport
+from drag_graph.errors import ConfigurationError, DragGraphError, Interrupted, StoreLocked
 from drag_graph.jobs.runner import RunProgress
 from drag_graph.ledger.spending import dollars
 from drag_graph.service.access import ServiceAccess
@@ -31,6 +32,7 @@ GRACE = 15.0
 """Seconds in which a job ends its calls in flight. Otherwise the next start resumes it as after a kill."""
 PAUSE = 60.0
 """Seconds between two looks for old exports, and after a fault of the service's file."""
+_LATER = {"Retry-After": str(RETRY_SECONDS)}
 
 
 class JobQueue:
@@ -42,6 +44,8 @@ class JobQueue:
 
     def __init__(self, path: Path, access: ServiceAccess, ring: KeyRing | None, *, most: int) -> None:
         """`path` is the service's file; `most` is the number of jobs that may be queued or running."""
+        self.table: JobTable
+        """Lists and describes the jobs."""
         self.version = 0
         """Changes with every change of a job."""
         self._path = path
@@ -52,15 +56,26 @@ class JobQueue:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._is_stopping = False
-        self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep other processes from doing the jobs of this store during the block. Raises StoreLocked if one does."""
+        try:
+            with FileLock(self._path.with_name(f"{self._path.name}.lock"), timeout=0):
+                yield
+        except Timeout as error:
+            hint = "Send it your requests, with the namespace in the header X-Namespace, or stop it."
+            raise StoreLocked("Another service does the jobs of this store.", hint=hint) from error
 
     def __enter__(self) -> Self:
-        self._table = JobTable(self._path)
-        self._table.requeue()
+        self.table = JobTable(self._path)
+        self.table.requeue()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in self._folder.iterdir():
             if not self._is_needed(folder.name):
                 shutil.rmtree(folder)
+        self._is_stopping = False
+        self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
         self._thread.start()
         return self
 
@@ -68,7 +83,7 @@ class JobQueue:
         self.pause()
         self._thread.join(GRACE)
         if not self._thread.is_alive():
-            self._table.close()
+            self.table.close()
 
     def pause(self) -> None:
         """Accept no more jobs, and interrupt the running one, which waits for the next start."""
@@ -96,54 +111,38 @@ class JobQueue:
         Raises RequestRefused: 429 if too many jobs wait, 503 if the service stops.
         """
         if self._is_stopping:
-            raise RequestRefused(503, "Stopping", "The service stops.", hint="Submit the job again when it runs.")
+            hint = "Submit the job again when it runs."
+            raise RequestRefused(503, "Stopping", "The service stops.", hint=hint, headers=_LATER)
         id_ = new_job_id()
         folder = self._folder / id_
         folder.mkdir(mode=0o700)
         try:
             write(folder)
-            is_added = self._table.add(id_, kind, namespace, caller, request, most=self._most)
+            is_added = self.table.add(id_, kind, namespace, caller, request, most=self._most)
         except BaseException:
             shutil.rmtree(folder)
             raise
         if not is_added:
             shutil.rmtree(folder)
-            headers = {"Retry-After": str(RETRY_SECONDS)}
             message = f"{self._most} jobs already wait."
-            raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=headers)
+            raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=_LATER)
         self._changed()
-        return self._table.job(id_)
-
-    def jobs(self, namespace: str, limit: int) -> list[ServiceJob]:
-        """Return the last jobs of a namespace, newest first."""
-        return self._table.jobs(namespace, limit)
-
-    def job(self, id_: str, namespace: str) -> ServiceJob:
-        """Return a job. Raises NotStored if the namespace has no such job."""
-        return self._table.job(id_, namespace)
+        return self.table.job(id_)
 
     def progress(self, job: ServiceJob) -> dict[str, Any]:
         """Return how far a job is now."""
         return self._progress.get(job.id, job.progress)
 
-    def counts(self) -> dict[JobState, int]:
-        """Return the number of jobs in each state."""
-        return self._table.counts()
-
     def cancel(self, id_: str, namespace: str) -> ServiceJob:
         """Cancel a job that has not ended; a running one finishes its calls in flight. Raises NotStored."""
-        self._table.job(id_, namespace)
-        self._table.cancel(id_)
+        self.table.job(id_, namespace)
+        self.table.cancel(id_)
         with self._lock:
             if self._running and self._running[0] == id_:
                 self._running[1].cancel()
         self._remove_unneeded(id_)
         self._changed()
-        return self._table.job(id_)
-
-    def report(self, job: ServiceJob) -> Any:
-        """Return the report of a job; None if it has none."""
-        return self._table.report(job.id)
+        return self.table.job(id_)
 
     def exported_file(self, job: ServiceJob) -> Path | None:
         """Return the file of an export; None if it is too old."""
@@ -156,11 +155,11 @@ class JobQueue:
         while not self._is_stopping:
             try:
                 self._remove_old_exports()
-                job = self._table.take()
+                job = self.table.take()
                 if job is not None:
                     self._do(job)
                     continue
-            except DragGraphError as error:
+            except Exception as error:  # noqa: BLE001 - the other jobs go on
                 log.event("jobs failed", level=logging.ERROR, reason=type(error).__name__)
             self._wake.wait(PAUSE)
             self._wake.clear()
@@ -177,11 +176,11 @@ class JobQueue:
             state, error = self._ended_by(job, raised)
         with self._lock:
             self._running = None
-        self._table.advance(job.id, self.progress(job), self._cost(job, report))
+        self.table.advance(job.id, self.progress(job), self._cost(job, report))
         if state == "queued":
-            self._table.requeue()
+            self.table.requeue()
         else:
-            self._table.finish(job.id, state, report.to_dict() if report is not None else None, error)
+            self.table.finish(job.id, state, report.to_dict() if report is not None else None, error)
             self._remove_unneeded(job.id)
         self._progress.pop(job.id, None)
         self._changed()
@@ -192,14 +191,14 @@ class JobQueue:
         work = start_work(graph, job, self._folder / job.id, budget_usd=limit, on_progress=self._recorder(job))
         with self._lock:
             self._running = (job.id, work)
-            if self._is_stopping or self._table.job(job.id).is_cancelled:
+            if self._is_stopping or self.table.job(job.id).is_cancelled:
                 work.cancel()
         return work
 
     def _ended_by(self, job: ServiceJob, error: Exception) -> tuple[JobState, dict[str, str] | None]:
         """Return the state of a job that raised an error, and the error for its caller."""
         if isinstance(error, Interrupted):
-            if self._table.job(job.id).is_cancelled:
+            if self.table.job(job.id).is_cancelled:
                 return "cancelled", None
             if self._is_stopping:
                 return "queued", None
@@ -228,21 +227,21 @@ class JobQueue:
             if time.monotonic() - recorded_at >= RECORDED_EVERY:
                 recorded_at = time.monotonic()
                 self._limit(job)
-                self._table.advance(job.id, asdict(progress), job.spent_usd + progress.cost_usd)
+                self.table.advance(job.id, asdict(progress), job.spent_usd + progress.cost_usd)
 
         return record
 
     def _cost(self, job: ServiceJob, report: Any) -> float:
         """Return what a job has cost so far, in US dollars, with the calls that a kill interrupted."""
-        before = job.spent_usd
-        if isinstance(report, RunReport):
-            with closing(open_ledger(self._access.graph_in(job.namespace).settings, read_only=True)) as ledger:
-                standing = ledger.account(report.run.job).standing()
-            return max(before, dollars(standing.settled + standing.reserved))
-        return before + float(getattr(report, "cost_usd", 0.0))
+        account = getattr(report, "job", "")
+        if not account:
+            return job.spent_usd
+        with closing(open_ledger(self._access.graph_in(job.namespace).settings, read_only=True)) as ledger:
+            standing = ledger.account(account).standing()
+        return max(job.spent_usd, dollars(standing.settled + standing.reserved))
 
     def _remove_old_exports(self) -> None:
-        for job in self._table.finished_exports():
+        for job in self.table.finished_exports():
             if _is_old(job):
                 shutil.rmtree(self._folder / job.id, ignore_errors=True)
 
@@ -253,7 +252,7 @@ class JobQueue:
     def _is_needed(self, id_: str) -> bool:
         """Whether the folder of a job has input that is still to be read, or an export."""
         try:
-            job = self._table.job(id_)
+            job = self.table.job(id_)
         except DragGraphError:
             return False
         return not job.has_ended or (job.kind == "export" and job.state == "done" and not _is_old(job))

@@ -34,7 +34,7 @@ async def metrics(request: Request, _caller: Annotated[Caller, Depends(requires(
     state = state_of(request)
     state.metrics.queue.labels("running").set(state.asks.running)
     state.metrics.queue.labels("waiting").set(state.asks.waiting)
-    for name, number in request.app.state.jobs.counts().items():
+    for name, number in request.app.state.jobs.table.counts().items():
         state.metrics.jobs.labels(name).set(number)
     await run_in_threadpool(state.metrics.measure_store, state.graph.settings)
     return Response(generate_latest(state.metrics.registry), media_type=CONTENT_TYPE_LATEST)

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
-
-import httpx
 
 from drag_graph.documents.file_loaders import MEDIA_TYPES
 from drag_graph.errors import ConfigurationError, DocumentUnusable
+
+if TYPE_CHECKING:
+    import httpx
 
 SECONDS = 30.0
 LARGEST_PAGE = 32 * 1024 * 1024
@@ -38,7 +40,7 @@ def resolve(host: str, port: int) -> list[str]:
         raise DocumentUnusable(f"The host {host!r} cannot be found.", hint="Correct the address.") from error
 
 
-def public_address(url: httpx.URL, find: Resolve = resolve) -> str:
+def public_address(url: "httpx.URL", find: Resolve = resolve) -> str:
     """Return the IP address to connect to.
 
     Raises ConfigurationError if the URL is not an ordinary one, or if any address of its host is not public; DocumentUnusable
@@ -53,11 +55,13 @@ def public_address(url: httpx.URL, find: Resolve = resolve) -> str:
     return addresses[0]
 
 
-def fetch_page(address: str, *, find: Resolve = resolve, transport: httpx.BaseTransport | None = None) -> FetchedPage:
+def fetch_page(address: str, *, find: Resolve = resolve, transport: "httpx.BaseTransport | None" = None) -> FetchedPage:
     """Fetch a page; every redirect is checked like the first address, and only checked IP addresses are connected to.
 
     Raises what `public_address` raises, and DocumentUnusable if the page cannot be fetched, is too large, or is no document.
     """
+    import httpx
+
     url = parsed_url(address)
     # Without a proxy: it would resolve the names itself.
     with httpx.Client(transport=transport, timeout=SECONDS, trust_env=False, follow_redirects=False) as client:
@@ -79,8 +83,10 @@ def fetch_page(address: str, *, find: Resolve = resolve, transport: httpx.BaseTr
     raise DocumentUnusable(f"The page redirects more than {MOST_REDIRECTS} times.")
 
 
-def parsed_url(address: str) -> httpx.URL:
+def parsed_url(address: str) -> "httpx.URL":
     """Return a URL. Raises ConfigurationError if it is none."""
+    import httpx
+
     try:
         return httpx.URL(address)
     except (httpx.InvalidURL, TypeError) as error:
@@ -97,7 +103,7 @@ def _is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast
 
 
-def _read(url: httpx.URL, reply: httpx.Response) -> FetchedPage:
+def _read(url: "httpx.URL", reply: "httpx.Response") -> FetchedPage:
     media_type = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     endings = [ending for ending, known in MEDIA_TYPES.items() if known == media_type]
     if not endings:

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from service_clients import BASE, events_of
 
 from drag_graph.app import DragGraph
+from drag_graph.errors import StoreLocked
 from drag_graph.service import jobs as jobs_module
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
@@ -196,6 +197,27 @@ def test_a_job_stops_at_the_budget_of_its_key(tmp_path):
             assert len(teacher.requests) == before
 
 
+def test_documents_that_a_model_reads_count_for_the_budget(tmp_path):
+    with ScriptedServer() as teacher:
+        model = {"document_extractor": "openai/gpt-4o-mini", "teacher_base_url": teacher.url, "teacher_api_key": "k"}
+        with serving(tmp_path, **model) as client:
+            headers = {"Authorization": f"Bearer {client.ring.add('a', 'editor', ['default'], budget_usd=1)[0]}"}
+            text = {"text": "The Moon causes tides. Oxygen causes rust.", "name": "note"}
+            found = ended(client, submit(client, "ingest", data=text, headers=headers))
+            assert (found["state"], found["request"]) == ("done", {"name": "note"})
+            cost = client.get(f"{JOBS}/{found['id']}/result").json()["totals"]["cost_usd"]
+            assert client.ring.key("a").spent_usd == found["spent_usd"] == pytest.approx(cost, abs=1e-6)
+            assert cost > 0
+
+
+def test_only_one_service_does_the_jobs_of_a_store(client, tmp_path):
+    other = jobs_module.JobQueue(tmp_path / "graph.lbug.service-records", None, None, most=1)
+    with client.jobs.claimed(), pytest.raises(StoreLocked), other.claimed():
+        pass
+    with other.claimed():
+        pass
+
+
 def test_a_queued_job_of_a_revoked_key_fails(client, blocked):
     headers = {"Authorization": f"Bearer {client.ring.add('a', 'editor', ['default'])[0]}"}
     job = submit(client, "distill", {"questions": QUESTIONS[:1]}, headers=headers)
@@ -250,14 +272,14 @@ def test_a_graceful_stop_pauses_the_running_job_and_the_next_start_ends_it(tmp_p
     with ScriptedServer(delay=0.1) as teacher:
         model = {"teacher": "openai/scripted", "teacher_base_url": teacher.url, "teacher_api_key": "k"}
         with serving(tmp_path, **model) as client:
-            job, second = (submit(client, "distill", {"questions": QUESTIONS}) for _ in range(2))
+            job, second = (submit(client, "distill", {"questions": QUESTIONS[:5]}) for _ in range(2))
             while len(teacher.requests) < 4:
                 time.sleep(0.01)
         paused = len(teacher.requests)
-        assert paused < 3 * len(QUESTIONS)
+        assert paused < 3 * 5
         with serving(tmp_path, **model) as client:
             assert ended(client, job, 60)["state"] == ended(client, second)["state"] == "done"
             totals = client.get(f"{JOBS}/{job}/result").json()["totals"]
-            assert totals["complete"] == len(QUESTIONS)
+            assert totals["complete"] == 5
         prompts = [request.prompt for request in teacher.requests]
         assert len(prompts) == len(set(prompts))

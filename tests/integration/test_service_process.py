@@ -2,9 +2,12 @@
 
 import json
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -14,9 +17,11 @@ from service_clients import QUESTION, TEXTS, filled_graph, served_client
 from drag_graph.app import DragGraph
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.service.discovery import RunningService, announced, running_service
+from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.server import ServicePlace, served
 from drag_graph.settings import Settings
+from drag_graph.sites.cloud.cloud_server import bound_socket
 from drag_graph.testing.server import Say, ScriptedServer
 
 COMMAND = [
@@ -158,6 +163,39 @@ def test_strangers_are_kept_out(tmp_path, place, message):
         pass
     assert raised.value.hint
     assert not list(tmp_path.iterdir()), "refused before the store is opened"
+
+
+def test_a_service_for_others_has_keys_and_tls(tmp_path):
+    """Commands on this machine use a second address and the token of the file."""
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert]
+    subprocess.run(made, check=True, capture_output=True)
+    with filled_graph(tmp_path) as graph, closing(KeyRing(graph.settings.service_records_path)) as ring:
+        secret, _ = ring.add("boss", "admin", ["default"])
+        place = ServicePlace("0.0.0.0", 0, cert, key)
+        with (
+            served(graph, place, Limits(), ring) as running,
+            httpx.Client(verify=ssl.create_default_context(cafile=cert), trust_env=False) as client,
+        ):
+            address = running.address.replace("0.0.0.0", "127.0.0.1")
+            assert address.startswith("https://")
+            assert client.get(f"{address}/api/v1/sources").status_code == 401
+            client.headers["Authorization"] = f"Bearer {secret}"
+            assert client.get(f"{address}/api/v1/sources").status_code == 200
+            local = running_service(graph.settings.service_path)
+            body = {"statement": "RETURN 1"}
+            assert client.post(f"{address}/api/v1/query", json=body).status_code == 403
+            client.headers["Authorization"] = f"Bearer {local.token}"
+            assert client.post(f"{local.address}/api/v1/query", json=body).json()["rows"] == [[1]]
+
+
+def test_replies_are_not_delayed():
+    """Without TCP_NODELAY a reply in two parts waits for the client, 40 ms on Linux."""
+    with bound_socket("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_keys_do_not_cross_a_network_in_clear():

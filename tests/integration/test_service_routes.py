@@ -110,6 +110,17 @@ def test_privacy_check(client, graph, monkeypatch):
     assert checked.json()["queries"][0]["outgoing"] == "What drives the turbine of the a place crane?"
 
 
+def test_cypher(client, graph):
+    body = {"statement": "MATCH (s:Source) RETURN s.name ORDER BY s.name", "limit": 1, "timeout": 5}
+    found = client.post("/api/v1/query", json=body)
+    assert found.json() == graph.store.query(**body).to_dict()
+    assert found.json() == {"columns": ["s.name"], "rows": [["steam.txt"]], "truncated": True}
+    for statement in ("MATCH (s:Source) SET s.name = 'x'", "RETURN 1; MATCH (s:Source) DETACH DELETE s", "CALL threads=1"):
+        refused = client.post("/api/v1/query", json={"statement": statement})
+        assert (refused.status_code, refused.json()["error"]["type"]) == (422, "ConfigurationError")
+    assert client.post("/api/v1/query", json={**body, "parameters": {}}).status_code == 422
+
+
 def test_erasing_a_source(tmp_path):
     with filled_graph(tmp_path) as graph, TestClient(service_app(graph, Limits(), None), base_url=BASE) as client:
         id_ = client.get("/api/v1/sources").json()[0]["id"]

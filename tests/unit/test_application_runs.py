@@ -57,6 +57,17 @@ def test_past_runs_are_listed_with_what_became_of_each_question(graph):
     assert details.to_dict()["queries"][0]["status"] == "quarantined"
 
 
+def test_runs_with_the_name_of_a_job_belong_together_whatever_their_input_is(graph):
+    graph.distill(list(FACTS), job="nightly").result()
+    graph.distill(["Who?"], job="nightly").result()
+    graph.distill(list(FACTS)).result()
+    graph.refresh(failed=True, job="weekly").result()
+    jobs = {}
+    for summary in graph.runs.list():
+        jobs.setdefault(summary.run.job, []).append(summary.run.source)
+    assert sorted(jobs.values()) == [["a list"], ["nightly", "nightly"], ["weekly"]]
+
+
 def test_a_text_with_a_name_is_a_document(graph):
     first = graph.ingest(text="The gravity of the Moon causes tides.", name="note").result()
     assert [(item.name, item.status) for item in first.documents] == [("note", "added")]

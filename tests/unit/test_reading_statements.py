@@ -4,6 +4,7 @@ import csv
 import json
 
 import pytest
+from neo4j.time import Duration
 from typer.testing import CliRunner
 
 from cli.app import app
@@ -48,7 +49,7 @@ def test_values_are_json(graph):
     ((day, infinite, data, nested, period, nothing),) = graph.store.query(f"RETURN {row}").rows
     assert (day, infinite, data, nested, nothing) == ("2026-01-02", "inf", "qg==", {"a": ["2026-01-02"]}, None)
     assert period == "1 day, 0:00:00"
-    assert json_value({1: {2.5}}) == {"1": [2.5]}
+    assert json_value({1: {2.5}, "d": [Duration(days=1)]}) == {"1": [2.5], "d": ["P1D"]}
 
 
 @pytest.mark.parametrize(

@@ -76,10 +76,14 @@ def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens. Raises ConfigurationError if the address cannot be used."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)  # early requests wait for the service
+        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)  # early requests wait for the service
     except OSError as error:
         why = (error.strerror or type(error).__name__).partition(" (while")[0]
         raise ConfigurationError(f"Cannot listen at {host}:{port}: {why}.", hint="Choose another host or port.") from error
+    # Accepted sockets inherit it. asyncio sets it only on sockets that name their protocol, which `create_server` does not do;
+    # without it, a reply in two parts takes 40 ms.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _server(app: Any, place: ServiceAddress | None) -> Any:

@@ -55,16 +55,15 @@ def too_slow(seconds: float) -> ConfigurationError:
 
 def json_value(value: Any) -> Any:
     """Return a value of a row as JSON."""
+    if text := getattr(value, "isoformat", None) or getattr(value, "iso_format", None):
+        return str(text())  # first: Neo4j's durations are tuples
     match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else str(value)
+        case None | bool() | int() | float() | str():
+            return str(value) if isinstance(value, float) and not math.isfinite(value) else value
         case bytes() | bytearray():
             return base64.b64encode(value).decode("ascii")
         case Mapping():
             return {str(key): json_value(item) for key, item in value.items()}
         case list() | tuple() | set():
             return [json_value(item) for item in value]
-    text = getattr(value, "isoformat", None) or getattr(value, "iso_format", None)
-    return str(text()) if text else str(value)
+    return str(value)
