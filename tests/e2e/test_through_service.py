@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from conftest import command_line
 
+from cli.service_client import ServiceClient
 from drag_graph import DragGraph
+from drag_graph.errors import NotStored
+from drag_graph.service.discovery import running_service
 from drag_graph.settings import Settings
 
 QUESTION = "What drives the turbine of the harbour crane?"
@@ -98,6 +101,22 @@ def test_what_was_asked_without_the_service_is_not_kept(run):
     alone = run("ask", QUESTION, "--no-service").out
     assert "Not kept" in alone
     assert "Trace it back" not in alone
+
+
+def test_an_answer_file_is_read_next_to_the_service(run):
+    assert run("ask", QUESTION, "--no-keep", "-o", "answer.json", "--no-service").code == 0
+    assert run("audit", "answer.json").out == run("audit", "answer.json", "--no-service").out != ""
+
+
+def test_an_answer_is_streamed_by_the_service(folder):
+    settings = Settings(store="graph.lbug")
+    client = ServiceClient(running_service(settings.service_path), settings, {"mode": "evidence", "max_lines": 1})
+    parts = []
+    given = client.ask(QUESTION, [], explain=False, on_token=parts.append, keep=False)
+    assert "".join(parts) == given["answer"] == TEXTS["steam.txt"]
+    assert len(given["lines"]) == 1
+    with pytest.raises(NotStored, match="no query"):
+        client.ask(None, [], query_id="abcd", explain=False, on_token=parts.append)
 
 
 @pytest.mark.parametrize(
