@@ -1,17 +1,18 @@
 """`drag-graph ask | answers | audit | show`."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
 from . import options, progress, render_answers, render_audit
 from .output import STANDARD, Force, exit_with, refuse, report_of, stdout_to
+from .service_client import ANSWER, ServiceClient
 
 if TYPE_CHECKING:
     from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
     from drag_graph.app.application import DragGraph
-
 AnswerFile = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="With --no-keep: write the answer and its audit to a new file.", show_default=False),
@@ -27,9 +28,11 @@ AuditFormat = Annotated[Literal["table", "json", "prov", "html"], typer.Option("
 ShowFormat = Annotated[Literal["table", "text", "json", "html"], typer.Option("--format", "-f", help="Output format.")]
 
 
-@options.with_settings(*options.PANELS["Student"], *options.PANELS["Privacy"], *options.PANELS["Store"], *TEACHER)
+@options.with_settings(
+    *(*options.PANELS["Student"], *options.PANELS["Privacy"], *options.PANELS["Store"], *TEACHER), through_service=True
+)
 def ask(
-    graph: "DragGraph",
+    graph: "DragGraph | ServiceClient",
     flags: dict[str, Any],
     text: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
     option: Annotated[list[str] | None, typer.Option("--option", help="An answer option. Repeatable.")] = None,
@@ -73,8 +76,14 @@ def ask(
             "-o requires --no-keep, because a kept answer is in the store.": output is not None and not no_keep,
         },
     )
-    asking: dict[str, Any] = {"keep": not no_keep, "distill_missing": distill_missing, "local": local}
+    asking: dict[str, Any] = {"keep": not no_keep, "local": local}
     asking |= {"sources": source or [], "since": since, "until": until, "tags": tag or []}
+    if isinstance(graph, ServiceClient):
+        graph.refuse(ANSWER, file=file, distill_missing=distill_missing, reidentify=reidentify, output=output, force=force)
+        with progress.streamed(quiet=json) as on_token:
+            asked = graph.ask(text, option or [], query_id=query_id, explain=explain, on_token=on_token, **asking)
+        _end_with(asked, flags, explain=explain, as_json=json)
+    asking["distill_missing"] = distill_missing
     with stdout_to(output, graph.settings, force=force):
         given: GivenAnswer | GivenAnswers
         if file is not None:
@@ -98,9 +107,18 @@ def _end(given: "GivenAnswer | GivenAnswers", flags: dict[str, Any], *, explain:
         if not printed:
             render_answers.answers(given, as_json=as_json)
         exit_with(given)
-    if not printed:
-        render_answers.answer(given, options.repeated(flags, "store", "namespace"), as_json=as_json, explain=explain)
-    raise typer.Exit(0 if given.text.strip() and not given.not_distilled else 1)
+    if printed:
+        raise typer.Exit(0 if given.text.strip() else 1)
+    _end_with(given.to_dict(explain=explain), flags, explain=explain, as_json=as_json, not_distilled=given.not_distilled)
+
+
+def _end_with(
+    given: Mapping[str, Any], flags: dict[str, Any], *, explain: bool, as_json: bool, not_distilled: Sequence[str] = ()
+) -> NoReturn:
+    """Print the document of one answer, and end with exit code 1 if it is empty or could not be distilled."""
+    repeated = options.repeated(flags, "store", "namespace")
+    render_answers.answer(given, repeated, as_json=as_json, explain=explain, not_distilled=not_distilled)
+    raise typer.Exit(0 if given["answer"].strip() and not not_distilled else 1)
 
 
 @options.with_settings(*options.STORE)
@@ -119,9 +137,9 @@ def answers(
     render_answers.stored_answers(graph.answers(query_id, limit=limit), as_json=json)
 
 
-@options.with_settings(*options.STORE, to_file=True)
+@options.with_settings(*options.STORE, to_file=True, through_service=True)
 def audit(
-    graph: "DragGraph",
+    graph: "DragGraph | ServiceClient",
     answer_id: Annotated[
         str, typer.Argument(help="The answer's id or the beginning of it, its question's input id, or an answer file.")
     ],
@@ -139,7 +157,7 @@ def audit(
       drag-graph audit 3f2a --format html -o audit.html
       drag-graph audit answers.json --answer 3f2a
     """
-    render_audit.audit(graph.audit(answer_id, number=answer, local=local), "json" if json else format)
+    render_audit.audit(graph.audit(answer_id, number=answer, local=local).to_dict(), "json" if json else format)
 
 
 @options.with_settings(*options.STORE, to_file=True)

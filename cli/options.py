@@ -2,19 +2,24 @@
 
 import inspect
 import shlex
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from types import NoneType
-from typing import Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
 
 from drag_graph import log
-from drag_graph.errors import ConfigurationError
+from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.settings import Settings, load_settings
 
 from .output import AS_JSON, OUTPUT_PANEL, Force, Output, stdout_to
+
+if TYPE_CHECKING:
+    from drag_graph.app.application import DragGraph
+
+    from .service_client import ServiceClient
 
 PANELS = {
     "Store": ("store", "namespace", "embedder"),
@@ -108,19 +113,24 @@ QueryId = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print the expected calls, tokens and price, and stop.", rich_help_panel="Teacher")
 ]
+NoService = Annotated[
+    bool, typer.Option("--no-service", help="Open the store here, even if `drag-graph serve` runs.", rich_help_panel="Store")
+]
 RetryQuarantined = Annotated[
     bool, typer.Option("--retry-quarantined", help="Ask quarantined queries again.", rich_help_panel="Teacher")
 ]
 
 
-def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Command]:
+def with_settings(*names: str, to_file: bool = False, through_service: bool = False) -> Callable[[Command], Command]:
     """Add a flag for each of these settings, and the flags of the log, to a command.
 
     The command can have these parameters: `settings` (with the flags applied), `flags` (what the command line gives, None
     otherwise) and `graph` (the application under these settings, closed at the end). With `to_file`, `-o` redirects the output
-    to a file.
+    to a file. With `through_service`, `graph` is a `ServiceClient` while a service holds the store, unless `--no-service` is
+    given.
     """
     added = {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {})
+    added |= {"no_service": NoService} if through_service else {}
     added |= {"verbose": Verbose, "log_json": LogJson, "debug": Debug}
 
     def adapted(command: Command) -> Command:
@@ -138,10 +148,11 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Com
             settings = settings_of(flags, verbose=own_flags["verbose"])
             injected: dict[str, Any] = {"settings": settings, "flags": flags}
             with ExitStack() as stack:
+                stack.enter_context(_naming_the_service(settings))
                 if "graph" in own:
-                    from drag_graph.app.application import DragGraph
-
-                    injected["graph"] = stack.enter_context(DragGraph(settings=settings))
+                    given = {**flags, "verbose": own_flags["verbose"] or None}
+                    service = _service(settings, given) if own_flags.get("no_service") is False else None
+                    injected["graph"] = service or stack.enter_context(_application(settings))
                 stack.enter_context(stdout_to(own_flags.get("output"), settings, force=own_flags.get("force", False)))
                 return command(**values, **{name: value for name, value in injected.items() if name in own})
 
@@ -152,10 +163,44 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Com
     return adapted
 
 
+def _application(settings: Settings) -> "DragGraph":
+    from drag_graph.app.application import DragGraph
+
+    return DragGraph(settings=settings)
+
+
+def _service(settings: Settings, flags: Mapping[str, Any]) -> "ServiceClient | None":
+    from drag_graph.service.discovery import running_service
+
+    from .service_client import ServiceClient
+
+    service = running_service(settings.service_path)
+    return ServiceClient(service, settings, flags) if service else None
+
+
+@contextmanager
+def _naming_the_service(settings: Settings) -> Iterator[None]:
+    """Name the running service in the hint of StoreLocked if it holds the embedded store."""
+    try:
+        yield
+    except StoreLocked as error:
+        from drag_graph.service.discovery import running_service
+
+        service = None if settings.uses_neo4j else running_service(settings.service_path)
+        if service:
+            error.hint = f"`drag-graph serve` holds the store. Stop it, or submit a job at {service.address} (docs/service.md)."
+        raise
+
+
 def repeated(flags: Mapping[str, Any], *names: str) -> str:
     """Return the flags among `names` that were given, as text to append to a later command."""
-    repeated_flags = [(NAMES.get(name, (f"--{name}",))[0], flags[name]) for name in names if flags.get(name) is not None]
+    repeated_flags = [(flag_of(name), flags[name]) for name in names if flags.get(name) is not None]
     return "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in repeated_flags)
+
+
+def flag_of(name: str) -> str:
+    """Return the flag of a setting or an argument."""
+    return NAMES.get(name, (f"--{name.replace('_', '-')}",))[0]
 
 
 def settings_of(flags: Mapping[str, Any], *, verbose: bool = False) -> Settings:

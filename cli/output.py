@@ -54,10 +54,10 @@ def with_flags(text: str) -> str:
     """Replace the Python arguments in a message, such as `privacy=off` or `batch=True`, with their flags."""
 
     def flag(argument: re.Match[str]) -> str:
-        from .options import NAMES
+        from .options import flag_of
 
         name, value = argument.groups()
-        flag = NAMES.get(name, (f"--{name.replace('_', '-')}",))[0]
+        flag = flag_of(name)
         return f"`{flag}`" if value == "True" else f"`{flag} {value}`"
 
     return _ARGUMENT.sub(flag, text)

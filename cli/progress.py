@@ -76,7 +76,7 @@ class Lines:
 @contextmanager
 def streamed(*, quiet: bool) -> "Iterator[OnToken | None]":
     """Show an answer on a terminal while the student writes it; it vanishes when the final answer is printed."""
-    stdout = Console()
+    stdout = Console(emoji=False)
     if quiet or not stdout.is_terminal:
         yield None
         return

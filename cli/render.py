@@ -15,7 +15,6 @@ from rich.markup import escape as escape_markup
 from rich.table import Table
 from rich.text import Text
 
-from drag_graph.ports.run_journal import UNREAD
 from drag_graph.report.terminal_text import printable
 
 from . import output
@@ -36,6 +35,8 @@ LONG_TEXT = 60
 
 def unread(notes: Iterable[Sequence[str]], what: str) -> None:
     """Print once how many documents or questions have passages that the rules did not read."""
+    from drag_graph.ports.run_journal import UNREAD
+
     if count := sum(any(note.startswith(UNREAD) for note in of_one) for of_one in notes):
         typer.echo(
             f"{UNREAD}. Passages of {count} {what} are in other languages. To read them with a model, use --extractor NAME.",
@@ -58,10 +59,10 @@ def console() -> Console:
     """Return the console for results on stdout. In a pipe or file it wraps no line, unless COLUMNS is set."""
     from drag_graph.process_environment import process_environment
 
-    out = Console(highlight=False)
+    out = Console(highlight=False, emoji=False)
     if out.is_terminal or "COLUMNS" in process_environment():
         return out
-    return Console(highlight=False, soft_wrap=True, width=UNLIMITED)
+    return Console(highlight=False, emoji=False, soft_wrap=True, width=UNLIMITED)
 
 
 def table(
@@ -177,9 +178,9 @@ def place_of(document: Mapping[str, Any], *, headings: bool = False) -> str:
     return printable(", ".join(filter(None, (path, page, document.get("date", "") if headings else ""))))
 
 
-def lists_of(ranks: Iterable[tuple[str, int]]) -> str:
+def lists_of(lists: Iterable[Mapping[str, Any]]) -> str:
     """Return the lists that found something, with its rank in each."""
-    return ", ".join(f"{name} ({rank})" for name, rank in ranks)
+    return ", ".join(f"{item['list']} ({item['rank']})" for item in lists)
 
 
 @contextmanager

@@ -1,65 +1,69 @@
 """How answers, lists of answers and stored subgraphs are printed."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
+from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.report.terminal_text import printable
 
 from .render import SHORT, console, disputed, document, escape, hanging, lists_of, place_of, shorten, table, write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from drag_graph.app.answer_results import AnswerList, GivenAnswer, GivenAnswers, SourceList, StoredSubgraph
-    from drag_graph.ask.ask_result import AskResult
+    from drag_graph.app.answer_results import AnswerList, GivenAnswers, SourceList, StoredSubgraph
 
 TEXT_WIDTH = 60
 """Characters of an answer's text in a table."""
 
 
-def answer(given: "GivenAnswer", repeated_flags: str, *, as_json: bool, explain: bool) -> None:
-    """Print one answer with its context lines. `repeated_flags` are those that `audit` needs to find it."""
-    _print_failures(given.not_distilled)
+def answer(
+    given: "Mapping[str, Any]", repeated_flags: str, *, as_json: bool, explain: bool, not_distilled: "Sequence[str]" = ()
+) -> None:
+    """Print the document of one answer with its context lines. `repeated_flags` are those that `audit` needs to find it."""
+    _print_failures(not_distilled)
     if as_json:
-        document(given.to_dict(explain=explain))
+        document(given)
         return
-    out, result = console(), given.result
-    out.print(f"[bold]{escape(str(given))}[/bold]")
-    out.print(f"confidence {given.confidence:.2f}, mode {result.answer.mode}, student {escape(result.answer.student)}")
-    _lines(given)
-    _notes(result)
+    out, text, reason = console(), given["answer"], given.get("reason", "")
+    label = f"{given['label']}. " if given["label"] else ""
+    out.print(f"[bold]{escape(label + text)}[/bold]")
+    out.print(f"confidence {given['confidence']:.2f}, mode {given['mode']}, student {escape(given['student'])}")
+    for line in given["lines"]:
+        _line(line)
+    _notes(given)
     if explain:
-        _explanation(result)
-    if given.reason and f"{given.reason}." != given.text.lower():
-        out.print(f"[yellow]{escape(given.reason[:1].upper() + given.reason[1:])}.[/yellow]")
-    if result.stored_id:
-        out.print(f"Trace it back: [bold]drag-graph audit {result.stored_id[:SHORT]}{escape(repeated_flags)}[/bold]")
-    elif result.not_kept:
-        out.print(f"[yellow]Not kept: {escape(result.not_kept)}.[/yellow]")
+        _explanation(given)
+    if reason and f"{reason}." != text.lower():
+        out.print(f"[yellow]{escape(reason[:1].upper() + reason[1:])}.[/yellow]")
+    if given["answer_id"]:
+        out.print(f"Trace it back: [bold]drag-graph audit {given['answer_id'][:SHORT]}{escape(repeated_flags)}[/bold]")
+    elif given.get("not_kept"):
+        out.print(f"[yellow]Not kept: {escape(given['not_kept'])}.[/yellow]")
 
 
-def _lines(given: "GivenAnswer") -> None:
-    documents = given.result.documents
-    for line in given.lines:
-        place = place_of(documents[line.n]) if line.n in documents else ""
-        if line.opening.startswith(documents.get(line.n, {}).get("name", "\n")):  # the text begins with the name
-            place = place.partition(", page ")[2] and f"page {documents[line.n]['page']}"
-        marks = ((f" ({printable(mark)})", "dim") for mark in (place, line.site) if mark)
-        hanging(f"  {line.n}.", Text.assemble(printable(line.text), *marks))
+def _line(line: "Mapping[str, Any]") -> None:
+    source = line.get("document")
+    place = place_of(source) if source else ""
+    if source and line["text"].startswith(source["name"]):
+        place = f"page {source['page']}" if "page" in source else ""
+    marks = ((f" ({printable(mark)})", "dim") for mark in (place, line.get("site")) if mark)
+    hanging(f"  {line['n']}.", Text.assemble(printable(line["text"]), *marks))
 
 
-def _notes(result: "AskResult") -> None:
+def _notes(given: "Mapping[str, Any]") -> None:
     """Print the nearest line if nothing is relevant, what the cloud said, what was generalised, and notes on the reply."""
     out = console()
-    if nearest := result.nearest:
-        below = f"{nearest.score:.2f}, below the threshold of {nearest.threshold:.2f} (--relevance)"
-        out.print(f"  Nearest line, score {below}: {escape(nearest.text)}", soft_wrap=True)
-    _print_site(result)
-    for item in result.disguise.generalised() if result.disguise and result.is_reidentified else ():
+    if nearest := given.get("nearest"):
+        below = f"{nearest['score']:.2f}, below the threshold of {nearest['threshold']:.2f} (--relevance)"
+        out.print(f"  Nearest line, score {below}: {escape(nearest['text'])}", soft_wrap=True)
+    for note in site_notes(given.get("site", {})):
+        out.print(f"[yellow]{escape(note)}[/yellow]", soft_wrap=True)
+    for item in given.get("generalised", ()):
         out.print(f"  {escape(item['replacement'])}: {escape(item['original'])} ({item['type']})", soft_wrap=True)
-    for note in result.notes:
+    for note in notes_on(given):
         out.print(f"[yellow]{escape(note)}[/yellow]", soft_wrap=True)
 
 
@@ -68,32 +72,24 @@ def _print_failures(reasons: "Sequence[str]") -> None:
         typer.echo(f"Not distilled: {reason}", err=True)
 
 
-def _print_site(result: "AskResult") -> None:
-    from drag_graph.report.audit_document import site_notes
-
-    for note in site_notes(result.site):
-        console().print(f"[yellow]{escape(note)}[/yellow]", soft_wrap=True)
-
-
-def _explanation(result: "AskResult") -> None:
+def _explanation(given: "Mapping[str, Any]") -> None:
     """Print how the lines were found, the options' probabilities, and what was left out."""
     out = console()
-    out.print(f"found by: {result.how}; {result.context_tokens} tokens of lines, {result.answer.prompt_tokens} of prompt")
-    if result.weighed:
-        _weights(result)
-    for option, probability in zip(result.answer.options, result.probabilities, strict=False):
+    out.print(f"found by: {given['how']}; {given['context_tokens']} tokens of lines, {given['prompt_tokens']} of prompt")
+    if weighed := [line for line in given["lines"] if "lists" in line]:
+        _weights(weighed)
+    for option, probability in zip(given["options"], given["probabilities"], strict=False):
         out.print(f"  {probability:6.3f}  {escape(option)}")
-    for text, reason in result.dropped:
-        out.print(f"  left out ({reason}): {escape(text)}", soft_wrap=True)
+    for dropped in given["dropped"]:
+        out.print(f"  left out ({dropped['reason']}): {escape(dropped['text'])}", soft_wrap=True)
 
 
-def _weights(result: "AskResult") -> None:
+def _weights(lines: "Sequence[Mapping[str, Any]]") -> None:
     """Print the weight of each searched line, and its rank in the lists that found it."""
     rows = []
-    for line in result.answer.lines:
-        if weighed := result.weighed.get(line.ref):
-            confidence = "" if weighed.confidence is None else f"{weighed.confidence:.2f}"
-            rows.append((line.n, f"{weighed.weight:.4f}", confidence, lists_of(weighed.ranks), weighed.support or ""))
+    for line in lines:
+        confidence = "" if line["confidence"] is None else f"{line['confidence']:.2f}"
+        rows.append((line["n"], f"{line['score']:.4f}", confidence, lists_of(line["lists"]), line["support"] or ""))
     table(("line", "weight", "confidence", "found by (rank)", "repeated"), rows, wrapped="found by (rank)")
 
 

@@ -1,26 +1,27 @@
 """How an audit is printed."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rich.text import Text
 
 from .render import console, write
 
-if TYPE_CHECKING:
-    from drag_graph.app.answer_audit import Audit
 
-
-def audit(value: "Audit", form: str) -> None:
-    """Print an audit as `table` (a tree), `json`, `prov` or `html`."""
-    from drag_graph.report.audit_tree import audit_notes, audit_tree
-
+def audit(document: dict[str, Any], form: str) -> None:
+    """Print the document of an audit as `table` (a tree), `json`, `prov` or `html`."""
     if form == "html":
-        write(value.to_html())
+        from drag_graph.report.audit_page import audit_page
+
+        write(audit_page(document))
     elif form == "table":
+        from drag_graph.report.audit_tree import audit_notes, audit_tree
+
         out = console()
-        out.print(audit_tree(value.document))
-        for note in audit_notes(value.document):
+        out.print(audit_tree(document))
+        for note in audit_notes(document):
             out.print(Text(note))
     else:
-        write(json.dumps(value.to_prov() if form == "prov" else value.to_dict(), ensure_ascii=False, indent=2))
+        from drag_graph.report.prov import prov_document
+
+        write(json.dumps(prov_document(document) if form == "prov" else document, ensure_ascii=False, indent=2))

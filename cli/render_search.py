@@ -1,6 +1,7 @@
 """How search results are printed."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from rich.text import Text
 
@@ -8,35 +9,34 @@ from drag_graph.report.terminal_text import printable
 
 from .render import SHORT, console, document, escape, hanging, lists_of, place_of, table
 
-if TYPE_CHECKING:
-    from drag_graph.app.searching import SearchResult
-    from drag_graph.model import Line
-
 COLUMNS = ("source", "date", "score", "found by (rank)", "id")
 
 
-def results(found: "SearchResult", *, as_json: bool) -> None:
-    """Print the sources, then the spans and the edges."""
+def results(found: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print the document of a search: the sources, then the spans and the edges."""
     if as_json:
-        document(found.to_dict())
+        document(found)
         return
-    if found.reason:
-        console().print(f"{escape(found.reason[:1].upper() + found.reason[1:])}.")
+    if reason := found.get("reason"):
+        console().print(f"{escape(reason[:1].upper() + reason[1:])}.")
         return
-    rows = [(one.title, one.date, f"{one.score:.2f}", lists_of(one.ranks), one.id[:SHORT]) for one in found.sources]
+    rows = [
+        (one["name"], one.get("date", ""), f"{one['score']:.2f}", lists_of(one["lists"]), one["id"][:SHORT])
+        for one in found["sources"]
+    ]
     table(COLUMNS, rows, wrapped=("source", "found by (rank)"), optional=("date", "id"))
-    names = {one.id: one.title for one in found.sources}
-    for title, lines in (("Spans", found.spans), ("Edges", found.edges)):
+    names = {one["id"]: one["name"] for one in found["sources"]}
+    for title in ("Spans", "Edges"):
+        lines = found[title.lower()]
         if lines:
             console().print(f"[bold]{title}[/bold]")
         for line in lines:
-            _line(found, line, names.get(line.source_id, ""))
+            _line(line, names.get(line["source_id"], ""))
 
 
-def _line(found: "SearchResult", line: "Line", name: str) -> None:
+def _line(line: Mapping[str, Any], name: str) -> None:
     """Print a line after its score, then where it is from, what found it, and which claims it is."""
-    place = place_of(found.documents[line.n], headings=True) if line.n in found.documents else printable(name)
-    lists = lists_of(found.lists(line))
-    claims = ", ".join(id_[:SHORT] for id_ in found.claims.get(line.ref, ()))
-    origin = f"  ({'; '.join(filter(None, (place, lists, claims and f'claim {claims}')))})"
-    hanging(f"{line.score:6.2f} ", Text.assemble(printable(line.text.removeprefix(line.opening)), (origin, "dim")))
+    place = place_of(line["document"], headings=True) if "document" in line else printable(name)
+    claims = ", ".join(id_[:SHORT] for id_ in line.get("claims", ()))
+    origin = f"  ({'; '.join(filter(None, (place, lists_of(line['lists']), claims and f'claim {claims}')))})"
+    hanging(f"{line['score']:6.2f} ", Text.assemble(printable(line["text"]), (origin, "dim")))

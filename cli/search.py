@@ -9,12 +9,14 @@ from . import options, render_search
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
 
+    from .service_client import ServiceClient
+
 RERANKER = ("reranker", "reranker_base_url", "token_budget")
 
 
-@options.with_settings(*RERANKER, *options.PANELS["Privacy"], *options.PANELS["Store"])
+@options.with_settings(*RERANKER, *options.PANELS["Privacy"], *options.PANELS["Store"], through_service=True)
 def search(
-    graph: "DragGraph",
+    graph: "DragGraph | ServiceClient",
     text: Annotated[str, typer.Argument(help="A question, or some words.", show_default=False)],
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of sources.")] = 10,
     source: options.Sources = None,
@@ -34,4 +36,4 @@ def search(
       drag-graph search "delayed deliveries" --tag suppliers --json
     """
     found = graph.search(text, limit=limit, sources=source or [], since=since, until=until, tags=tag or [])
-    render_search.results(found, as_json=json)
+    render_search.results(found.to_dict(), as_json=json)

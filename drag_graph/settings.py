@@ -16,8 +16,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
 from drag_graph.model import Domain, Merge, Mode, Scoring, Strategy
-from drag_graph.ports.model_roles import ANSWER_TOKENS
 from drag_graph.ports.setting_types import (
+    ANSWER_TOKENS,
     BY_RULES,
     PREFIX,
     BaseUrl,

@@ -77,20 +77,3 @@ def _as_json(sentence: Sentence) -> dict[str, Any]:
 def is_unsupported(facts: Mapping[str, Any]) -> bool:
     """Whether a sentence of an answer has no support."""
     return any(one["supported"] is False for one in facts.get("sentences", ()))
-
-
-def notes_on(facts: Mapping[str, Any]) -> list[str]:
-    """Return what a reader of an answer should know, one sentence each."""
-    notes = []
-    if facts.get("quoted"):
-        places = [f" from line {number}" for one in facts["sentences"] for number in one["lines"]]
-        notes.append(f"The student quotes a sentence{''.join(places)}.")
-    if facts.get("truncated"):
-        notes.append("The answer was cut off: it reached the maximum number of tokens.")
-    for one in facts.get("sentences", ()):
-        if one["supported"] is False:
-            absent = f" (in no line: {', '.join(one['absent'])})" if one.get("absent") else ""
-            notes.append(f"Not supported by the lines: {one['text']}{absent}")
-    if removed := facts.get("removed_citations"):
-        notes.append(f"Removed citations of lines that do not exist: {', '.join(map(str, removed))}.")
-    return notes

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from drag_graph.ask.answer_checks import ABSTAINS, REFUSES, notes_on
+from drag_graph.ask.answer_checks import ABSTAINS, REFUSES
+from drag_graph.ask.answer_notes import notes_on
 from drag_graph.ask.answers import NOTHING_RELEVANT
 from drag_graph.ask.audit_snapshot import places_of
 from drag_graph.ask.line_weights import Weighed

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from drag_graph.ask.context_lines import CountTokens, DroppedLine, block, fitted
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import LABELS, Line, labelled
-from drag_graph.ports.model_roles import ANSWER_TOKENS, SECTION_GAP, SYSTEM_HEADER, Layout, Prompt, fence
+from drag_graph.ports.model_roles import SECTION_GAP, SYSTEM_HEADER, Layout, Prompt, fence
+from drag_graph.ports.setting_types import ANSWER_TOKENS
 
 CHOICE_TOKENS = 64
 """Tokens of the context window reserved for the choice of an option."""

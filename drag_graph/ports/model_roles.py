@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 
 from drag_graph.identity import sha256_of
 from drag_graph.model import Line, Query, Source, Stage, TeacherCall
+from drag_graph.ports.setting_types import ANSWER_TOKENS
 from drag_graph.ports.teacher_replies import Reply
 from drag_graph.ports.vectors import Vectors
 
@@ -123,8 +124,6 @@ class Teacher(Protocol):
         """Release files and connections."""
 
 
-ANSWER_TOKENS = 256
-"""Default of `max_answer_tokens`."""
 SYSTEM_HEADER = "[SYSTEM]\n"
 SECTION_GAP = "\n\n"
 

@@ -14,6 +14,8 @@ PREFIX = "DRAG_GRAPH_"
 """Prefix of the variables that are settings."""
 BY_RULES = frozenset({"patterns", "spacy", "rules"})
 """Extractors and summarisers that use no model."""
+ANSWER_TOKENS = 256
+"""Default of `max_answer_tokens`."""
 
 Privacy = Literal["strict", "standard", "off"]
 PositiveInt = Annotated[int, Field(ge=1)]

@@ -174,16 +174,6 @@ def describe_elsewhere(elsewhere: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def site_notes(site: Mapping[str, Any]) -> list[str]:
-    """Return warnings about an answer of which a site was not sure."""
-    if not site or site["sure"]:
-        return []
-    notes = [f"Not sure locally: {site['why']}."]
-    if site["problem"]:
-        notes.append(f"The cloud did not help: {site['problem'].rstrip('.')}.")
-    return notes + [f"Missing from {one['site']}: {one['reason'].rstrip('.')}." for one in site.get("missing", ())]
-
-
 def provenance_of(kind: str, refs: Sequence[str], subgraph: Subgraph) -> set[Provenance]:
     """Return the provenance of a line in a stored subgraph; empty if the line or its proof is missing.
 

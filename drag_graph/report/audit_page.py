@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from drag_graph.ask.answer_checks import notes_on
+from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.report.audit_corrections import claim_notes, correction_note
-from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks, place_of, site_notes
+from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks, place_of
 from drag_graph.report.document_versions import file_in_words, path_of
 from drag_graph.report.web_page import text_table, web_page
 

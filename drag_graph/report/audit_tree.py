@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from drag_graph.ask.answer_checks import notes_on
+from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.graph.edge_text import one_line
 from drag_graph.report.audit_corrections import claim_notes, correction_note
-from drag_graph.report.audit_document import SHORT, describe_elsewhere, evidence_of, line_marks, place_of, site_notes
+from drag_graph.report.audit_document import SHORT, describe_elsewhere, evidence_of, line_marks, place_of
 from drag_graph.report.audit_page import filter_in_words
 from drag_graph.report.document_versions import describe_document
 from drag_graph.report.terminal_text import printable

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,11 @@ class RunningService:
     address: str
     token: str
 
+    @property
+    def host(self) -> str:
+        """Host and port of the address."""
+        return self.address.partition("://")[2]
+
 
 def instance_of(token: str) -> str:
     """Return what `/health` says of the service with this token."""
@@ -36,7 +41,7 @@ def running_service(file: Path) -> RunningService | None:
     """
     if not file.exists():
         return None
-    import httpx
+    from http.client import HTTPConnection, HTTPException
 
     try:
         status = file.stat()
@@ -44,9 +49,11 @@ def running_service(file: Path) -> RunningService | None:
             return None
         content = json.loads(file.read_text(encoding="utf-8"))
         service = RunningService(str(content["address"]), str(content["token"]))
-        reply = httpx.get(f"{service.address}/health", timeout=PATIENCE, trust_env=False)
-        return service if reply.json()["instance"] == instance_of(service.token) else None
-    except (OSError, ValueError, KeyError, TypeError, httpx.HTTPError, httpx.InvalidURL):
+        with closing(HTTPConnection(service.host, timeout=PATIENCE)) as connection:
+            connection.request("GET", "/health")
+            reply = json.loads(connection.getresponse().read())
+        return service if reply["instance"] == instance_of(service.token) else None
+    except (OSError, ValueError, KeyError, TypeError, HTTPException):
         return None
 
 

@@ -1,6 +1,7 @@
 """What is known about the answer to an open question besides its text."""
 
-from drag_graph.ask.answer_checks import AnswerChecker, is_unsupported, notes_on
+from drag_graph.ask.answer_checks import AnswerChecker, is_unsupported
+from drag_graph.ask.answer_notes import notes_on
 from drag_graph.model import Line
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.model_roles import StudentReply

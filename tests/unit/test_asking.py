@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from cli import render_answers
-from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
+from drag_graph.app.answer_results import GivenAnswers
 from drag_graph.ask.asker import BATCH, GONE, Asker
 from drag_graph.ask.find_lines import Finder
 from drag_graph.errors import StoreUnavailable
@@ -59,7 +59,7 @@ def test_an_answer_is_not_kept_whose_query_is_erased_while_it_is_given(store, gr
     document = asked.to_dict()
     assert document["answer_id"] is None
     assert "erased or replaced" in document["not_kept"]
-    render_answers.answer(GivenAnswer(asked, None), "", as_json=False, explain=False)
+    render_answers.answer(asked.to_dict(), "", as_json=False, explain=False)
     said = capsys.readouterr().out
     assert "Not kept" in said
     assert "drag-graph audit" not in said

@@ -1,0 +1,144 @@
+"""Commands through the running service: the methods of `DragGraph` that they call, by its routes.
+
+Only the standard library is imported, because the commands are then as fast as the service.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from drag_graph import errors
+
+if TYPE_CHECKING:
+    from drag_graph.service.discovery import RunningService
+    from drag_graph.settings import Settings
+
+PATIENCE = 330.0
+"""Seconds without a word of the service. It gives up an answer after 300, and says every 15 that an event is still to come."""
+EVENT_STREAM = "text/event-stream"
+SEARCH = ("token_budget",)
+ANSWER = (
+    *("mode", "line_format", "max_lines", "shared_lines", "line_order", "brief", "abstain", "max_answer_tokens", "relevance"),
+    *SEARCH,
+)
+"""Settings that a request can choose (`drag_graph.service.asking_routes`)."""
+_ANSWER_ID = re.compile("[0-9a-f]{4,32}")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceReply:
+    """What a route returned, which is what `to_dict` of the method's result returns."""
+
+    document: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document."""
+        return self.document
+
+
+class ServiceClient:
+    """Asks, searches and audits through the service that holds the store of `settings`.
+
+    `flags` are the settings of the command line, None if not given. A method raises ConfigurationError for those that its
+    request cannot choose, StoreUnavailable if the service ends meanwhile, and the service's own errors.
+    """
+
+    def __init__(self, service: "RunningService", settings: "Settings", flags: Mapping[str, Any]) -> None:
+        self.settings = settings
+        self._service = service
+        self._given = {name: value for name, value in flags.items() if value is not None and name not in {"store", "namespace"}}
+
+    def ask(
+        self, text: str | None, options: Sequence[str], *, explain: bool, on_token: Callable[[str], None] | None, **asking: Any
+    ) -> dict[str, Any]:
+        """Return the document of an answer; `on_token` receives its text while the student writes it."""
+        body = {"question": text, "options": options, "explain": explain, **asking, **self._settings(ANSWER)}
+        answer: dict[str, Any] = {}
+        if on_token is None:
+            answer |= self._document("POST", "ask", body)
+            return answer
+        for name, data in self._events("POST", "ask", body):
+            if name == "token":
+                on_token(data["text"])
+            elif name == "error":
+                raise _error(data)
+            else:
+                answer = data
+        return answer
+
+    def search(self, text: str, **restrictions: Any) -> ServiceReply:
+        """Search as `DragGraph.search`."""
+        return ServiceReply(self._document("POST", "search", {"text": text, **restrictions, **self._settings(SEARCH)}))
+
+    def audit(self, answer: str, *, number: str | None, local: bool) -> Any:
+        """Trace as `DragGraph.audit`. Answer files and ids of inputs are read here, next to the service."""
+        if number is not None or Path(answer).is_file() or not _ANSWER_ID.fullmatch(answer):
+            from drag_graph.app.application import DragGraph
+
+            with DragGraph(settings=self.settings) as graph:
+                return graph.audit(answer, number=number, local=local)
+        self.refuse(local=local)
+        return ServiceReply(self._document("GET", f"answers/{answer}/audit"))
+
+    def refuse(self, possible: Sequence[str] = (), **arguments: Any) -> None:
+        """Raise ConfigurationError if an argument, or a setting that is not in `possible`, is on the command line."""
+        from .options import flag_of
+
+        given = {name: name not in possible for name in self._given} | arguments
+        if refused := [flag_of(name) for name, value in given.items() if value]:
+            hint = "Leave it out, or add --no-service to open the store here."
+            raise errors.ConfigurationError(f"The running service cannot honour {', '.join(refused)}.", hint=hint)
+
+    def _settings(self, possible: Sequence[str]) -> dict[str, Any]:
+        self.refuse(possible)
+        return self._given
+
+    def _document(self, method: str, path: str, body: Any = None) -> Any:
+        with self._reply(method, path, body) as reply:
+            return json.loads(reply.read())
+
+    def _events(self, method: str, path: str, body: Any = None) -> Iterator[tuple[str, Any]]:
+        """Yield name and data of each event."""
+        with self._reply(method, path, body, accept=EVENT_STREAM) as reply:
+            name = ""
+            for line in reply:
+                key, _, value = line.decode().rstrip("\n").partition(": ")
+                if key == "event":
+                    name = value
+                elif key == "data":
+                    yield name, json.loads(value)
+
+    @contextmanager
+    def _reply(self, method: str, path: str, body: Any, *, accept: str = "application/json") -> Iterator[HTTPResponse]:
+        """Send a request and lend the reply. Raises the error that the service reports, StoreUnavailable if it is gone."""
+        headers: dict[str, Any] = {"Authorization": f"Bearer {self._service.token}", "Accept": accept}
+        headers |= {"Content-Type": "application/json", "X-Namespace": self.settings.namespace.encode()}
+        content = None if body is None else json.dumps({name: value for name, value in body.items() if value is not None})
+        connection = HTTPConnection(self._service.host, timeout=PATIENCE)
+        try:
+            connection.request(method, f"/api/v1/{quote(path)}", content, headers)
+            reply = connection.getresponse()
+            if reply.status >= HTTPStatus.BAD_REQUEST:
+                raise _error(json.loads(reply.read()))
+            yield reply
+        except (OSError, HTTPException, ValueError) as error:
+            message = f"The service at {self._service.address} does not answer any more."
+            raise errors.StoreUnavailable(message, hint="Run the command again.") from error
+        finally:
+            connection.close()
+
+
+def _error(document: Mapping[str, Any]) -> errors.DragGraphError:
+    """Return the error of a reply. One that is not of our tree is about the request."""
+    detail = document["error"]
+    kind = getattr(errors, detail["type"], None)
+    if not (isinstance(kind, type) and issubclass(kind, errors.DragGraphError)):
+        kind = errors.ConfigurationError
+    return kind(detail["message"], hint=detail["hint"])
