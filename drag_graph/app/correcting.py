@@ -59,7 +59,7 @@ class Correcting(ResourceUser):
             return correction
 
     def corrections(self) -> CorrectionList:
-        """List what is marked right or wrong, and what was undone, the last changed first."""
+        """List all corrections, including undone ones, most recently changed first."""
         with self._resources.store() as store:
             return CorrectionList(tuple(store.corrections.read()))
 

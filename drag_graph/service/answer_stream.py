@@ -23,7 +23,7 @@ Ask = Callable[[OnToken | None], Mapping[str, Any]]
 def streamed(asks: AskQueue, ask: Ask) -> StreamingResponse:
     """Return the reply that streams an answer: `token` events, then `answer`, or `error`.
 
-    If the client leaves, the student is stopped at its next token. Raises RequestRefused if too many questions wait.
+    If the client disconnects, the student is stopped at its next token. Raises RequestRefused if too many questions wait.
     """
     loop, tokens, left = asyncio.get_running_loop(), asyncio.Queue[str](), threading.Event()
 
@@ -54,7 +54,7 @@ async def _events(
             elif tokens.empty():
                 break
         yield event("answer", result.result())
-    except Exception as error:  # noqa: BLE001 - the reply has begun, so its error is an event
+    except Exception as error:  # noqa: BLE001 - the reply has begun, so the error is sent as an event
         log_unexpected(error)
         yield event("error", body_of(error))
     finally:
