@@ -29,7 +29,7 @@ class LocalDesk:
             problem = (
                 f"There is no folder {files}." if allow_writes else "Reading files writes to the store, which is not allowed."
             )
-            raise ConfigurationError(problem, hint="Pass a folder with --allow-files, and --allow-writes.")
+            raise ConfigurationError(problem, hint="Run `drag-graph mcp --allow-writes --allow-files FOLDER`.")
         self.caller = Caller(LOCAL, "editor" if allow_writes else "reader", frozenset({graph.settings.namespace}), graph)
         self.tools: tuple[type[McpTool], ...] = (*TOOLS, IngestFilesTool) if files else TOOLS
         self._files = files
