@@ -27,7 +27,7 @@ class LocalDesk:
     def __init__(self, graph: DragGraph, *, allow_writes: bool = False, files: Path | None = None) -> None:
         if files is not None and not (allow_writes and files.is_dir()):
             problem = f"There is no folder {files}." if allow_writes else "Reading files is writing to the store."
-            raise ConfigurationError(problem, hint="Pass a folder with --allow-files, and --allow-writes.")
+            raise ConfigurationError(problem, hint="Allow writes, and name an existing folder.")
         self.caller = Caller(LOCAL, "editor" if allow_writes else "reader", frozenset({graph.settings.namespace}), graph)
         self.tools: tuple[type[McpTool], ...] = (*TOOLS, IngestFilesTool) if files else TOOLS
         self._files = files
