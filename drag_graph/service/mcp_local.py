@@ -26,10 +26,8 @@ class LocalDesk:
 
     def __init__(self, graph: DragGraph, *, allow_writes: bool = False, files: Path | None = None) -> None:
         if files is not None and not (allow_writes and files.is_dir()):
-            problem = (
-                f"There is no folder {files}." if allow_writes else "Reading files writes to the store, which is not allowed."
-            )
-            raise ConfigurationError(problem, hint="Run `drag-graph mcp --allow-writes --allow-files FOLDER`.")
+            problem = f"There is no folder {files}." if allow_writes else "Reading files requires writing to the store."
+            raise ConfigurationError(problem, hint="Allow writes, and name an existing folder.")
         self.caller = Caller(LOCAL, "editor" if allow_writes else "reader", frozenset({graph.settings.namespace}), graph)
         self.tools: tuple[type[McpTool], ...] = (*TOOLS, IngestFilesTool) if files else TOOLS
         self._files = files
