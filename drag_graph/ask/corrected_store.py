@@ -66,11 +66,12 @@ class CorrectedSearch:
         source_id: str = "",
         only: Restriction = EVERYTHING,
     ) -> Candidates:
+        rejected = self._store.rejected  # first, so that the steps of the search follow each other closely
         near = self._search.candidates(vector, terms, k, source_id=source_id, only=only)
         # A query is its own unit. Passages of documents stay.
-        queries = self._store.rejected.source_ids & set(near.found.unit_of.values())
+        queries = rejected.source_ids & set(near.found.unit_of.values())
         units = self._search.units(sorted(queries), np.asarray([vector], dtype=np.float32)) if queries else []
-        hidden = {id_ for unit in units for id_ in rejected_evidence(unit.facts, self._store.rejected)}
+        hidden = {id_ for unit in units for id_ in rejected_evidence(unit.facts, rejected)}
         return replace(near, found=_without(near.found, hidden)) if hidden else near
 
     def units(self, ids: Sequence[str], vectors: Vectors) -> list[Unit]:
