@@ -71,7 +71,8 @@ class ChatRequest(BaseModel):
         refused += ["n"] if self.n not in {None, 1} else []
         refused += ["response_format"] if (self.response_format or {}).get("type", "text") != "text" else []
         if refused:
-            raise ParameterRefused(refused[0], f"{refused[0][:50]!r} is not supported.")
+            name = refused[0][:50].encode("utf-8", "replace").decode()  # a name can be no Unicode
+            raise ParameterRefused(name, f"{name!r} is not supported.")
 
     def conversation(self) -> tuple[str, list[Turn], str]:
         """Return the question, the turns before it, and the texts of system messages.
