@@ -19,19 +19,25 @@ def correct(
     graph: "DragGraph",
     id_: Annotated[
         str | None,
-        typer.Argument(metavar="ID", help="A claim or an answer, by its id or the beginning of it. Lists all if omitted."),
+        typer.Argument(
+            metavar="ID", help="Id of a claim or an answer, or its first characters. Lists all corrections if omitted."
+        ),
     ] = None,
-    wrong: Annotated[bool, typer.Option("--wrong", help="It is wrong: a claim is no longer shown to students.")] = False,
-    right: Annotated[bool, typer.Option("--right", help="It is right.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the mark back.")] = False,
-    note: Annotated[str, typer.Option("--note", help="Why. Shown in audits.")] = "",
-    by: Annotated[str, typer.Option("--by", help="Who says so. Defaults to your user name.", show_default=False)] = "",
+    wrong: Annotated[
+        bool, typer.Option("--wrong", help="Mark it as wrong. A wrong claim is no longer shown to students.")
+    ] = False,
+    right: Annotated[bool, typer.Option("--right", help="Mark it as right.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove the mark.")] = False,
+    note: Annotated[str, typer.Option("--note", help="Reason, shown in audits.")] = "",
+    by: Annotated[
+        str, typer.Option("--by", help="Name of the person who marks it. Defaults to your user name.", show_default=False)
+    ] = "",
     json: options.Json = False,
 ) -> None:
     """Mark a claim or an answer as wrong or right; without an id, list what is marked.
 
-    `audit`, `show` and `search` print the ids of claims. A claim that is marked wrong is left out of answers and searches,
-    also after its source is distilled or read again.
+    `audit`, `show` and `search` print the ids of claims. Answers and searches leave out a claim that is marked wrong,
+    even after its source is distilled or read again.
 
     Examples:
       drag-graph correct 3f2a --wrong --note "Withdrawn by the authors in 2025"
@@ -44,7 +50,7 @@ def correct(
         {
             "An ID requires one of --wrong, --right and --undo.": id_ is not None and chosen != 1,
             "--wrong, --right, --undo, --note and --by require an ID.": id_ is None and bool(chosen or note or by),
-            "--undo excludes --note.": undo and bool(note),
+            "--note does not work with --undo.": undo and bool(note),
         },
     )
     if id_ is None:

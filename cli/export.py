@@ -33,7 +33,7 @@ def export(
 
     `jsonl` has one line for each node and edge, in canonical order: stores with equal content give equal bytes on every engine.
     `subgraphs` has one line for each source, with times, costs and vectors, but without answers and concepts (docs/import.md).
-    What another format cannot hold is written as text and listed on stderr (docs/integrations.md).
+    The other formats write a value that they do not support as text, and list it on stderr (docs/integrations.md).
 
     Examples:
       drag-graph export --format jsonl -o graph.jsonl
@@ -44,7 +44,7 @@ def export(
         number = 0
         for number, line in enumerate(graph.export(format, full=full), start=1):  # noqa: B007 - the last number is the total
             sys.stdout.write(line + "\n")
-        is_empty = number <= (2 if format == "subgraphs" else 0)  # head and end alone
+        is_empty = number <= (2 if format == "subgraphs" else 0)  # only the head and the end
     else:
         report = graph.export_graph(cast("GraphFormat", format), sys.stdout.buffer, full=full)
         for (name, how), count in sorted(report.rewritten.items()):

@@ -28,7 +28,8 @@ def import_(
         ),
     ],
     origin: Annotated[
-        Literal["lightrag"] | None, typer.Option("--from", help="lightrag: read LightRAG's working folder.")
+        Literal["lightrag"] | None,
+        typer.Option("--from", help="Program that wrote the folder. lightrag: the working folder of LightRAG."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace stored sources whose content differs.")] = False,
     json: options.Json = False,
@@ -41,7 +42,7 @@ def import_(
 
     Answers and concepts are not in the file: run `drag-graph link` afterwards.
 
-    With --from, texts and relations of another program are stored, as `ingest --triples` does (docs/integrations.md).
+    With --from, store the texts and relations of another program, as `ingest --triples` does (docs/integrations.md).
 
     Examples:
       drag-graph import graph.subgraphs.gz

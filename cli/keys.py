@@ -20,14 +20,17 @@ def add(
     name: KeyName,
     role: Annotated[
         Literal["reader", "editor", "admin"],
-        typer.Option("--role", help="reader asks and searches; editor also runs jobs; admin also queries and erases."),
+        typer.Option(
+            "--role", help="reader asks and searches; editor also runs jobs, corrects and erases; admin also queries."
+        ),
     ] = "reader",
     namespace: Annotated[
-        list[str] | None, typer.Option("--namespace", help="A namespace that the key opens. Repeatable.")
+        list[str] | None, typer.Option("--namespace", help="A namespace that the key may use. Repeatable.")
     ] = None,
     expires: Annotated[str, typer.Option("--expires", help="Time until the key expires: 90d, 12h. Default: never.")] = "",
     budget_usd: Annotated[
-        float | None, typer.Option("--budget-usd", min=0, help="What all jobs of the key may spend together, in US dollars.")
+        float | None,
+        typer.Option("--budget-usd", min=0, help="Upper limit on what all jobs of the key may spend together, in US dollars."),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -48,7 +51,7 @@ def add(
 @app.command("list")
 @options.with_settings("store", "ledger")
 def list_(graph: "DragGraph", json: options.Json = False) -> None:
-    """List the keys with what their jobs have spent, also expired and revoked keys.
+    """List the keys, including expired and revoked ones, and what their jobs have spent.
 
     Example: drag-graph keys list
     """

@@ -24,14 +24,15 @@ def mcp(
         bool, typer.Option("--allow-writes", help="Also offer the tools that write: distill, ingest, correct.")
     ] = False,
     allow_files: Annotated[
-        Path | None, typer.Option("--allow-files", help="Also offer to read files of this folder.", show_default=False)
+        Path | None,
+        typer.Option("--allow-files", help="Also offer a tool that reads files from this folder.", show_default=False),
     ] = None,
 ) -> None:
-    """Offer the store to a program with a language model, over MCP on stdin and stdout.
+    """Let a program with a language model use the store, over MCP on stdin and stdout.
 
-    The program starts this command (docs/mcp.md); a person does not. Its tools see one namespace. --budget-usd limits what
-    distillations of one run cost together; without it, each call has to state a budget. A running service offers the same at
-    the path /mcp.
+    The program starts this command (docs/mcp.md); a person does not. Its tools see one namespace. --budget-usd limits the total
+    cost of all distillations in one run. Without it, each call must state a budget. A running service offers the same tools
+    at the path /mcp.
 
     Examples:
       drag-graph mcp --store graph.lbug --student ollama/llama3.1

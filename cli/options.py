@@ -114,7 +114,10 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print the expected calls, tokens and price, and stop.", rich_help_panel="Teacher")
 ]
 NoService = Annotated[
-    bool, typer.Option("--no-service", help="Open the store here, even if `drag-graph serve` runs.", rich_help_panel="Store")
+    bool,
+    typer.Option(
+        "--no-service", help="Open the store directly, even if `drag-graph serve` is running.", rich_help_panel="Store"
+    ),
 ]
 RetryQuarantined = Annotated[
     bool, typer.Option("--retry-quarantined", help="Ask quarantined queries again.", rich_help_panel="Teacher")
@@ -124,10 +127,10 @@ RetryQuarantined = Annotated[
 def with_settings(*names: str, to_file: bool = False, through_service: bool = False) -> Callable[[Command], Command]:
     """Add a flag for each of these settings, and the flags of the log, to a command.
 
-    The command can have these parameters: `settings` (with the flags applied), `flags` (what the command line gives, None
-    otherwise) and `graph` (the application under these settings, closed at the end). With `to_file`, `-o` redirects the output
-    to a file. With `through_service`, `graph` is a `ServiceClient` while a service holds the store, unless `--no-service` is
-    given.
+    The command can have these parameters: `settings` (with the flags applied), `flags` (the values on the command line, None
+    if not given) and `graph` (the application under these settings, closed at the end). With `to_file`, `-o` redirects the
+    output to a file. With `through_service`, `graph` is a `ServiceClient` while a service holds the store, unless
+    `--no-service` is given.
     """
     added = {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {})
     added |= {"no_service": NoService} if through_service else {}

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 @options.with_settings(*options.STORE, to_file=True)
 def query(
     graph: "DragGraph",
-    statement: Annotated[str, typer.Argument(help="A Cypher statement that only reads.", show_default=False)],
+    statement: Annotated[str, typer.Argument(help="A read-only Cypher statement.", show_default=False)],
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of rows.")] = 100,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds after which the statement is stopped.")] = 10.0,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Execute a Cypher statement that only reads, on the whole store.
+    """Execute a read-only Cypher statement on the whole store.
 
-    The store refuses writes, files and procedures. The statement sees all namespaces of the store. The dialect is that of the
-    store: Neo4j's, or ladybug's for an embedded store (docs/graph.md).
+    The store refuses writes, files and procedures. The statement sees all namespaces of the store. The dialect depends
+    on the store: Neo4j's, or ladybug's for an embedded store (docs/graph.md).
 
     Examples:
       drag-graph query "MATCH p=(e:Entity)-[t:TRIPLE]->(o) RETURN p" --limit 5 --json
@@ -42,7 +42,7 @@ def query(
     else:
         render.table(found.columns, (list(map(_cell, row)) for row in found.rows))
     if found.truncated and not json:
-        typer.echo(f"Only the first {limit} rows; --limit changes that.", err=True)
+        typer.echo(f"Only the first {limit} rows are shown. Change this with --limit.", err=True)
 
 
 def _cell(value: Any) -> str:

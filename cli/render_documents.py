@@ -1,4 +1,4 @@
-"""Printing what became of documents: `ingest`, and `import --from`."""
+"""Print the outcome for each document: `ingest`, and `import --from`."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ _COLOURS = {
 
 
 def print_report(report: "IngestReport", *, as_json: bool) -> None:
-    """Print what became of each document."""
+    """Print the outcome for each document."""
     document = report.to_dict()
     if as_json:
         render.document(document)
@@ -50,7 +50,7 @@ def print_report(report: "IngestReport", *, as_json: bool) -> None:
 
 
 def _print_given(given: Mapping[str, Any] | None) -> None:
-    """Print the lines of the file of triples that were not used."""
+    """Print the unused lines of the file of triples."""
     for item in given["rejected"][:SHOWN_NOTES] if given else ():
         typer.echo(f"triples, line {item['line']}: {item['reason']}", err=True)
     if given and given["rejected_lines"] > SHOWN_NOTES:
@@ -62,7 +62,7 @@ def _print_given(given: Mapping[str, Any] | None) -> None:
 
 
 def table(documents: Sequence[Mapping[str, Any]], counts: tuple[str, ...]) -> None:
-    """Print a row for each document, if they are few, and the errors."""
+    """Print the errors and, for up to `SHOWN` documents, a row for each."""
     from rich.text import Text
 
     if 0 < len(documents) <= SHOWN:

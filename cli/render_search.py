@@ -35,7 +35,7 @@ def results(found: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def _line(line: Mapping[str, Any], name: str) -> None:
-    """Print a line after its score, then where it is from, what found it, and which claims it is."""
+    """Print a line with its score, then its place, the lists that found it, and its claims."""
     place = place_of(line["document"], headings=True) if "document" in line else printable(name)
     claims = ", ".join(id_[:SHORT] for id_ in line.get("claims", ()))
     origin = f"  ({'; '.join(filter(None, (place, lists_of(line['lists']), claims and f'claim {claims}')))})"

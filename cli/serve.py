@@ -26,25 +26,27 @@ def serve(
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on. Beyond this machine, keys and TLS are required.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 is any free port.")] = 8080,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on. 0 chooses a free port.")] = 8080,
     tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Certificate (PEM).", show_default=False)] = None,
     tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Key of the certificate (PEM).", show_default=False)] = None,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy encrypts the requests; keys are required.")
+        bool, typer.Option("--behind-proxy", help="A proxy in front of the service encrypts the requests. Keys are required.")
     ] = False,
     allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", help="A name of this service in the Host header. Repeatable.")
+        list[str] | None, typer.Option("--allow-host", help="A host name under which clients reach the service. Repeatable.")
     ] = None,
     cors_origin: Annotated[
-        list[str] | None, typer.Option("--cors-origin", help="A web page's origin that may call the service. Repeatable.")
+        list[str] | None, typer.Option("--cors-origin", help="Origin of a web page that may call the service. Repeatable.")
     ] = None,
-    allow_urls: Annotated[bool, typer.Option("--allow-urls", help="Jobs may fetch documents from public addresses.")] = False,
+    allow_urls: Annotated[
+        bool, typer.Option("--allow-urls", help="Allow jobs to fetch documents from public addresses.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
-    """Answer over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.
+    """Answer requests over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.
 
-    While it runs, no other process can write to an embedded store. At the end, open requests are finished first. On this
-    machine the service works without keys. Each request is logged on stderr as one JSON line, without its text.
+    While it runs, no other process can write to an embedded store. It finishes open requests before it stops. On this
+    machine it works without keys until you add one. Each request is logged on stderr as one JSON line, without its text.
 
     Examples:
       drag-graph serve --store graph.lbug --student ollama/llama3.1

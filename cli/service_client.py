@@ -1,6 +1,6 @@
-"""Commands through the running service: the methods of `DragGraph` that they call, by its routes.
+"""Run commands through the running service: the methods of `DragGraph` that they call, over its routes.
 
-Only the standard library is imported, because the commands are then as fast as the service.
+Imports only the standard library, so that a command is as fast as the service.
 """
 
 import json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from drag_graph.settings import Settings
 
 PATIENCE = 330.0
-"""Seconds without a word of the service. It gives up an answer after 300, and says every 15 that an event is still to come."""
+"""Seconds to wait for data. The service gives up an answer after 300, and sends a comment every 15 between events."""
 EVENT_STREAM = "text/event-stream"
 SEARCH = ("token_budget",)
 ANSWER = (
@@ -34,7 +34,7 @@ _ANSWER_ID = re.compile("[0-9a-f]{4,32}")
 
 @dataclass(frozen=True, slots=True)
 class ServiceReply:
-    """What a route returned, which is what `to_dict` of the method's result returns."""
+    """The reply of a route: the same document as `to_dict` of the method's result."""
 
     document: dict[str, Any]
 
@@ -46,8 +46,8 @@ class ServiceReply:
 class ServiceClient:
     """Asks, searches and audits through the service that holds the store of `settings`.
 
-    `flags` are the settings of the command line, None if not given. A method raises ConfigurationError for those that its
-    request cannot choose, StoreUnavailable if the service ends meanwhile, and the service's own errors.
+    `flags` are the settings of the command line, None if not given. A method raises ConfigurationError for flags that its
+    request cannot pass on, StoreUnavailable if the service ends meanwhile, and the service's own errors.
     """
 
     def __init__(self, service: "RunningService", settings: "Settings", flags: Mapping[str, Any]) -> None:
@@ -93,8 +93,8 @@ class ServiceClient:
 
         given = {name: name not in possible for name in self._given} | arguments
         if refused := [flag_of(name) for name, value in given.items() if value]:
-            hint = "Leave it out, or add --no-service to open the store here."
-            raise errors.ConfigurationError(f"The running service cannot honour {', '.join(refused)}.", hint=hint)
+            hint = "Leave it out, or add --no-service to open the store directly."
+            raise errors.ConfigurationError(f"The running service does not support {', '.join(refused)}.", hint=hint)
 
     def _settings(self, possible: Sequence[str]) -> dict[str, Any]:
         self.refuse(possible)
@@ -117,7 +117,7 @@ class ServiceClient:
 
     @contextmanager
     def _reply(self, method: str, path: str, body: Any, *, accept: str = "application/json") -> Iterator[HTTPResponse]:
-        """Send a request and lend the reply. Raises the error that the service reports, StoreUnavailable if it is gone."""
+        """Send a request and yield the reply. Raises the error that the service reports, StoreUnavailable if it is gone."""
         headers: dict[str, Any] = {"Authorization": f"Bearer {self._service.token}", "Accept": accept}
         headers |= {"Content-Type": "application/json", "X-Namespace": self.settings.namespace.encode()}
         content = None if body is None else json.dumps({name: value for name, value in body.items() if value is not None})
@@ -129,14 +129,14 @@ class ServiceClient:
                 raise _error(json.loads(reply.read()))
             yield reply
         except (OSError, HTTPException, ValueError) as error:
-            message = f"The service at {self._service.address} does not answer any more."
+            message = f"The service at {self._service.address} no longer responds."
             raise errors.StoreUnavailable(message, hint="Run the command again.") from error
         finally:
             connection.close()
 
 
 def _error(document: Mapping[str, Any]) -> errors.DragGraphError:
-    """Return the error of a reply. One that is not of our tree is about the request."""
+    """Return the error of a reply. An unknown type becomes ConfigurationError, because it is about the request."""
     detail = document["error"]
     kind = getattr(errors, detail["type"], None)
     if not (isinstance(kind, type) and issubclass(kind, errors.DragGraphError)):

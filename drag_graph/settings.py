@@ -273,7 +273,7 @@ class Settings(BaseSettings):
 
     @property
     def service_path(self) -> Path:
-        """Where a running service writes how commands on this machine reach it."""
+        """The file in which a running service writes its address for commands on this machine."""
         if not self.uses_neo4j:
             store = Path(self.store).expanduser()
             return store.with_name(f"{store.name}.service")
@@ -281,7 +281,7 @@ class Settings(BaseSettings):
 
     @property
     def service_records_path(self) -> Path:
-        """The service's keys and jobs, next to the ledger; one file for all namespaces of a store."""
+        """The file of the service's keys and jobs, next to the ledger. A store has one for all namespaces."""
         ledger = self.model_copy(update={"namespace": ""}).ledger_path
         return ledger.with_name(f"{ledger.name.removesuffix('.ledger')}.service-records")
 

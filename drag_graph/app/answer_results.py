@@ -198,7 +198,7 @@ class StoredSubgraph:
         """Return the `show ID --json` document."""
         document = self.subgraph.model_dump(mode="json")
         for edge, shown in zip(self.subgraph.edges, document["edges"], strict=True):
-            shown["claims"] = claims_of_edge(edge, self.subgraph.triples)
+            shown["claims"] = list(claims_of_edge(edge, self.subgraph.triples))
         return document
 
     def summary(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Methods by which a person marks claims and answers: correct, corrections."""
+"""Methods that mark claims and answers as right or wrong: correct, corrections."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from drag_graph.ports.correction_store import Correction, Verdict
 
 @dataclass(frozen=True)
 class CorrectionList:
-    """Corrections, the last changed first."""
+    """Corrections, most recently changed first."""
 
     corrections: tuple[Correction, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the document that `correct --json` prints without an id."""
+        """Return the document that `correct --json` without an id prints."""
         return {"corrections": [item.to_dict() for item in self.corrections]}
 
     def __iter__(self) -> Iterator[Correction]:
@@ -35,8 +35,8 @@ class Correcting(ResourceUser):
     def correct(self, claim_or_answer_id: str, verdict: Verdict | None, note: str = "", by: str = "") -> Correction:
         """Mark a claim or an answer as right or wrong; None undoes that.
 
-        A claim that is marked wrong is not shown to students any more, nor found by `search`. `by` is who says so, by default
-        the user of this process. The id may be shortened. What was said before about the same claim or answer is replaced.
+        A claim that is marked wrong is no longer shown to students or found by `search`. `by` is the person who marks it, by
+        default the user of this process. The id may be shortened. A new mark replaces the old one.
 
         Raises NotStored if there is no such claim or answer, or nothing to undo.
         """
@@ -47,7 +47,7 @@ class Correcting(ResourceUser):
             correction = full_target(store, claim_or_answer_id)
             if verdict is None:
                 if not correction.author or correction.undone_at:
-                    raise NotStored(f"{claim_or_answer_id!r} is not marked.", hint="List what is with `drag-graph correct`.")
+                    raise NotStored(f"{claim_or_answer_id!r} is not marked.", hint="List all marks with `drag-graph correct`.")
                 changes = {"undone_at": now, "undone_by": author}
             else:
                 made = {"verdict": verdict, "note": note.strip(), "author": author, "created_at": now}
@@ -59,7 +59,7 @@ class Correcting(ResourceUser):
             return correction
 
     def corrections(self) -> CorrectionList:
-        """List what is marked right or wrong, and what was undone, the last changed first."""
+        """List all corrections, including undone ones, most recently changed first."""
         with self._resources.store() as store:
             return CorrectionList(tuple(store.corrections.read()))
 

@@ -80,8 +80,8 @@ class Distilling(ResourceUser):
         theirs. Quarantined questions are asked again with `retry_quarantined`. With `batch` the requests go to the provider's
         batch API; `leave` then ends the run as soon as they are submitted. `settings` override those of the object.
 
-        Call it again with the same questions to resume a run that was stopped. Their runs share one budget; with `job`, those
-        share it that have this name.
+        Call it again with the same questions to resume a run that was stopped. Runs of the same questions share one budget;
+        with `job`, runs with this job name share it.
         """
         resources = self._resources.changed(settings)
         _check_mode(resources.settings, batch=batch, leave=leave, replace=replace, add=add)
@@ -123,12 +123,12 @@ class Distilling(ResourceUser):
         wait: bool = True,
         **settings: Any,
     ) -> RunHandle[RunReport]:
-        """Distill stored questions again: those whose subgraphs have expired, with `failed` answers, or `corrected` since.
+        """Distill stored questions again if they have `expired`, have `failed` answers, or were `corrected` since.
 
         A question is corrected if one of its claims or answers is marked wrong.
         Each subgraph is replaced in one transaction; answers that rest on the old one keep their audit. Call it again with the
         same arguments to resume a run that was stopped. Refreshes of one day for the same reasons share a budget; with `job`,
-        those share it that have this name.
+        runs with this job name share it.
         """
         resources, reasons = self._resources.changed(settings), _reasons(expired=expired, failed=failed, corrected=corrected)
         check_teacher(resources.settings)

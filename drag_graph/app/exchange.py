@@ -74,7 +74,7 @@ class Exchange(ResourceUser):
         return self._exported(format, full=full)
 
     def export_graph(self, format: "GraphFormat", stream: BinaryIO, *, full: bool = False) -> "GraphExport":  # noqa: A002
-        """Write the whole graph to a binary stream in a format of other programs, and return what it contains.
+        """Write the whole graph to a binary stream in a format for other programs, and return a summary of it.
 
         "graphml" is one XML document, "csv" a ZIP archive with `nodes.csv` and `relationships.csv` for `LOAD CSV`, "cypher" a
         script for `cypher-shell`. `full` adds times, costs, vectors and snapshots. The store is free once it has been read.

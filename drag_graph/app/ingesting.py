@@ -48,8 +48,8 @@ class Ingesting(ResourceUser):
         With `sync`, stored documents of these folders are erased if their file is gone, and renamed if it has another name now.
         Without `compact`, deleted text remains in an embedded store's file. `triples` is a JSONL file of triples to use instead
         of an extractor's, for the documents that it names. `tags` replace the tags of all these documents; None leaves them.
-        `addresses` are the addresses of files that are copies, by file name: a document is recognised by its address.
-        Call it again to resume a run that was stopped. Runs of the same paths share a budget, or with `job` those of this name.
+        `addresses` has the original addresses of copied files by file name, because an address identifies a document.
+        Call it again to resume a run that was stopped. Runs of the same paths share a budget; with `job`, runs of this job do.
 
         Raises DocumentUnusable, before anything changes, if `sync` is set and a folder cannot be listed.
         """
@@ -71,11 +71,11 @@ class Ingesting(ResourceUser):
         wait: bool = True,
         **settings: Any,
     ) -> RunHandle[IngestReport]:
-        """Read texts, each under its name, with triples that somebody has already, such as those of another library.
+        """Read texts, each under its name, with existing triples, such as those of another library.
 
-        A triple has the texts `document` (a name), `subject`, `predicate` and `object`, and maybe a `confidence` from 0 to 1.
-        It is stored with the passage that says it; without one, its confidence is at most 0.3. `origin` says in audits where
-        the triples are from. Otherwise as `ingest` with `triples`.
+        A triple has the texts `document` (a name), `subject`, `predicate` and `object`, and optionally a `confidence` from 0
+        to 1. It is stored with the passage that states it; without one, its confidence is at most 0.3. Audits show `origin` as
+        the origin of the triples. Otherwise as `ingest` with `triples`.
         """
         return self._given(texts, triples, origin, tags=tags, settings=settings).started(on_progress, wait=wait)
 
@@ -186,7 +186,7 @@ class _Work:
 
 
 def require_text(text: str, name: str) -> None:
-    """Raise ConfigurationError for an empty name, or half a character in the text or its name."""
+    """Raise ConfigurationError for an empty name, or a surrogate in the text or its name."""
     if not name.strip() or any("\ud800" <= one <= "\udfff" for one in text + name):
         raise ConfigurationError("The text or its name is unusable.", hint="Pass a name, and text without surrogates.")
 

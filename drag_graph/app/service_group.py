@@ -24,7 +24,7 @@ class AddedKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyList:
-    """The keys of a store, by name, also expired and revoked ones."""
+    """The keys of a store, by name, including expired and revoked ones."""
 
     keys: tuple[ServiceKey, ...]
 
@@ -45,7 +45,7 @@ class ServiceGroup(ResourceUser):
         expires: str = "",
         budget_usd: float | None = None,
     ) -> AddedKey:
-        """Add a key for these namespaces, or for that of the settings. A running service accepts it at once.
+        """Add a key for these namespaces, or for the namespace of the settings. A running service accepts it at once.
 
         `expires` is a time from now, such as "90d" or "12h". `budget_usd` limits what the jobs of this key spend.
 
@@ -57,7 +57,7 @@ class ServiceGroup(ResourceUser):
             return AddedKey(key, secret)
 
     def keys(self) -> KeyList:
-        """Return all keys with what their jobs spent."""
+        """Return all keys, with the spending of their jobs."""
         if not self._resources.settings.service_records_path.exists():
             return KeyList(())
         with self._ring() as ring:

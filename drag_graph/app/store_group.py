@@ -186,12 +186,12 @@ class StoreGroup(ResourceUser):
             return RepairReport(tuple(repair(store, self._resources.gated_embedder)))
 
     def query(self, statement: str, *, limit: int = 100, timeout: float = 10.0) -> QueryRows:
-        """Execute a Cypher statement that only reads, on the whole store and all its namespaces.
+        """Execute a read-only Cypher statement on the whole store, with all its namespaces.
 
-        `timeout` is in seconds. Raises ConfigurationError for any other statement, and for one that takes longer.
+        `timeout` is in seconds. Raises ConfigurationError for any other statement, and if it takes longer.
         """
         if limit < 1 or timeout <= 0:
-            raise ConfigurationError(f"The limit is {limit} and the timeout {timeout:g}.", hint="Pass more than 0.")
+            raise ConfigurationError(f"The limit is {limit} and the timeout {timeout:g}.", hint="Pass numbers above 0.")
         with self._resources.store() as store:
             return store.query(statement, limit=limit, seconds=timeout)
 

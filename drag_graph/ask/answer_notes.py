@@ -1,11 +1,11 @@
-"""What a reader of an answer should know, from its document."""
+"""Notes for the reader of an answer, from its document."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def notes_on(facts: Mapping[str, Any]) -> list[str]:
-    """Return what a reader of an answer should know, one sentence each."""
+    """Return notes for the reader of an answer, one sentence each."""
     notes = []
     if facts.get("quoted"):
         places = [f" from line {number}" for one in facts["sentences"] for number in one["lines"]]
@@ -22,7 +22,7 @@ def notes_on(facts: Mapping[str, Any]) -> list[str]:
 
 
 def site_notes(site: Mapping[str, Any]) -> list[str]:
-    """Return warnings about an answer of which a site was not sure."""
+    """Return warnings about an answer if the site was not sure of it."""
     if not site or site["sure"]:
         return []
     notes = [f"Not sure locally: {site['why']}."]

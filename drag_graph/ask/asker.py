@@ -85,7 +85,7 @@ class Asker:
 
     @property
     def _finder(self) -> Finder:
-        """What finds the lines of the next question, by the corrections that are stored then."""
+        """The line finder for the next question. It applies the corrections that are stored at that time."""
         return Finder(self._settings, self._store, self._embedder, self._only)
 
     def ask_stored(self, prefix: str, asked_as: Collection[str] = (), on_token: OnToken | None = None) -> AskResult:

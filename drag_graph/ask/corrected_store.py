@@ -1,6 +1,6 @@
-"""What a student may be shown of a store: everything but the claims that a person marked wrong (docs/corrections.md).
+"""A store without the claims that a person marked wrong (docs/corrections.md).
 
-All lines of `ask` and `search` pass here. Corrections are read once, at the first use, so an object serves one question.
+All lines of `ask` and `search` pass through it. Corrections are read once, at the first use, so an object serves one question.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -51,7 +51,7 @@ class CorrectedStore:
 
 
 class CorrectedSearch:
-    """The `GraphSearch` port without rejected claims, and without evidence of queries that says nothing else."""
+    """The `GraphSearch` port without rejected claims, and without evidence of queries that states only such claims."""
 
     def __init__(self, search: GraphSearch, store: CorrectedStore) -> None:
         self._search = search
@@ -85,7 +85,7 @@ class CorrectedSearch:
 
 
 Readable = GraphStore | CorrectedStore
-"""What finding lines reads."""
+"""The part of a store that finding lines reads."""
 
 
 def _without(found: Found, hidden: Collection[str]) -> Found:

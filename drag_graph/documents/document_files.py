@@ -15,8 +15,8 @@ class SourceFile:
     """A file to read.
 
     `name` is the path within the folder that was given, or the file's own name. Characters that a terminal cannot show (line
-    ends, invalid UTF-8) are U+FFFD in it. `problem` says why a folder could not be listed. `text` is that of a document
-    without a file. `address` is that of the document if the file is a copy of it.
+    ends, invalid UTF-8) are U+FFFD in it. `problem` says why a folder could not be listed. `text` is the text of a
+    document without a file. `address` is the document's address if the file is a copy of it.
     """
 
     path: Path

@@ -1,7 +1,7 @@
 """The working folder of LightRAG (`lightrag-hku` 1.5, its default storages) as texts and triples.
 
 Entities are the nodes of `graph_chunk_entity_relation.graphml`, relations its edges. An edge names the chunks that it was read
-from, and a chunk its document. LightRAG keeps no direction, so the end that the description names first is the subject.
+from, and a chunk its document. LightRAG stores no direction, so the end that the description names first is the subject.
 """
 
 import json
@@ -16,11 +16,11 @@ from drag_graph.errors import InputError
 
 GRAPH, CHUNKS, DOCUMENTS = "graph_chunk_entity_relation.graphml", "kv_store_text_chunks.json", "kv_store_full_docs.json"
 SEPARATOR = "<SEP>"
-"""Between the descriptions, chunks and names of what LightRAG has merged."""
+"""Separates the descriptions, chunks and names that LightRAG has merged."""
 UNNAMED = "unknown_source"
 """The file name of a text that was inserted without one."""
 LONGEST_PREDICATE = 6
-"""Words between both ends in a description that are the predicate; with more, the first keyword is."""
+"""Maximum number of words between both ends that become the predicate. With more, the first keyword does."""
 _SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 _HINT = "Pass the working folder of LightRAG, with its default storages."
 
@@ -38,7 +38,7 @@ class LightRagFolder:
 
 
 def read_lightrag(folder: Path) -> LightRagFolder:
-    """Read a working folder. Raises InputError, which names the file, if it is not one."""
+    """Read a working folder. Raises InputError, with the name of the file, if it is not one."""
     documents, chunks = _json(folder / DOCUMENTS), _json(folder / CHUNKS)
     names = _names(documents)
     contents = LightRagFolder({names[id_]: str(entry.get("content", "")) for id_, entry in documents.items()})
@@ -80,7 +80,7 @@ def _confidence(values: Mapping[str, str]) -> float:
 
 
 def _names(documents: Mapping[str, Any]) -> dict[str, str]:
-    """Return a name for each document, by id: its file's, unless another document has it, too."""
+    """Return a name for each document, by id: the name of its file, unless another document has the same one."""
     paths = {id_: str(entry.get("file_path") or UNNAMED) for id_, entry in documents.items()}
     named = list(paths.values())
     return {id_: id_ if path == UNNAMED or named.count(path) > 1 else path for id_, path in paths.items()}

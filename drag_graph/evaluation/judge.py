@@ -92,7 +92,7 @@ def judged(
         on_verdict(len(items), len(pairs))
     counted = [item for item in items if not item.error]
     if not counted:
-        raise InputError("The judge gave no verdict.", hint=f"Choose another judge. The first problem: {items[0].error}")
+        raise InputError(f"The judge gave no verdict: {items[0].error.rstrip('.')}.", hint="Choose another judge.")
     figures = preference([item.verdict for item in counted])
     swayed = sum(len(set(item.orders)) > 1 for item in counted)
     return Judgement(judge.name, tuple(items), figures=figures | {"failed": len(items) - len(counted), "swayed": swayed})

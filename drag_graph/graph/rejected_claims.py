@@ -11,10 +11,10 @@ from drag_graph.ports.graph_store import Erased, Reduction
 
 
 def without_rejected(subgraph: Subgraph, rejected: RejectedClaims, *, is_whole: bool) -> Subgraph:
-    """Return a subgraph without the triples of rejected claims. Edges keep their other claims, and go if they have none.
+    """Return a subgraph without the triples of rejected claims. Edges without another claim are removed.
 
-    If the subgraph `is_whole`, evidence of a query is not kept if all of its claims are rejected. Of a part, it is not known
-    what else the evidence says. A passage of a document stays, because it says more than its triples do.
+    If the subgraph `is_whole`, evidence of a query is removed if all of its claims are rejected. In a part of a subgraph, the
+    other claims of the evidence are unknown. A passage of a document stays, because it contains more than its triples.
     """
     if subgraph.source_id not in rejected.source_ids:
         return subgraph
@@ -40,7 +40,7 @@ def without_rejected(subgraph: Subgraph, rejected: RejectedClaims, *, is_whole: 
 
 
 def rejected_evidence(items: Iterable[Triple | Fact], rejected: RejectedClaims) -> frozenset[str]:
-    """Return the ids of the evidence of which all claims are rejected; `items` are all triples of some evidence."""
+    """Return the ids of evidence whose claims are all rejected; `items` are all triples of some evidence."""
     every, wrong = Counter[str](), Counter[str]()
     for item in items:
         every[item.evidence_id] += 1
@@ -55,7 +55,7 @@ def claims_of_edge(edge: SimpleEdge, triples: Iterable[Triple]) -> tuple[str, ..
 
 
 def claims_gone(reduction: Reduction, erased: Erased) -> set[str]:
-    """Return the ids of the claims that a reduction took away, unless the source had changed."""
+    """Return the ids of the claims that a reduction removed, unless the source had changed."""
     if reduction.before.source_id in erased.stale:
         return set()
     return {claim_of(item) for item in reduction.before.triples} - {claim_of(item) for item in reduction.after.triples}

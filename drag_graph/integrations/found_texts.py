@@ -1,4 +1,4 @@
-"""What the retrievers of all libraries return: the texts and edges of a search."""
+"""The result of the retrievers of all libraries: the texts and edges of a search."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ BEST = 10
 
 
 class FoundText(NamedTuple):
-    """A context line without its opening, and where it is from."""
+    """The text of a context line without its opening, and its origin."""
 
     text: str
     score: float
@@ -19,7 +19,7 @@ class FoundText(NamedTuple):
 
 
 def find_texts(graph: DragGraph, text: str, limit: int, search: Mapping[str, Any]) -> list[FoundText]:
-    """Return up to `limit` texts and edges for a question, best first. `search` are further arguments of `DragGraph.search`."""
+    """Return up to `limit` texts and edges for a question, best first. `search` has other arguments of `DragGraph.search`."""
     result = graph.search(text, **search)
     titles = {source.id: source for source in result.sources}
     texts = list[FoundText]()

@@ -24,7 +24,7 @@ except ImportError as error:
 class LangChainRetriever(BaseRetriever):
     """Returns the texts and edges that `DragGraph.search` finds, up to `limit`, best first.
 
-    `search` has further arguments of that method, such as `{"since": "2026", "tags": ["contract"]}`.
+    `search` has other arguments of that method, such as `{"since": "2026", "tags": ["contract"]}`.
     """
 
     graph: DragGraph
@@ -57,7 +57,7 @@ class GraphRelationship:
 
 @dataclass
 class GraphDocument:
-    """A `GraphDocument` of LangChain, as `add_graph_documents` of its graph stores takes it."""
+    """A `GraphDocument` of LangChain, as `add_graph_documents` of its graph stores accepts it."""
 
     nodes: list[GraphNode]
     relationships: list[GraphRelationship]
@@ -67,7 +67,7 @@ class GraphDocument:
 def to_graph_document(subgraph: Subgraph) -> GraphDocument:
     """Return a stored subgraph (`graph.show(ID).subgraph`) as a graph document with all its triples.
 
-    The text of `source` is that of the kept evidence, in its order in the source, one piece a line.
+    The text of `source` is the kept evidence, in the order of the source, one piece per line.
     """
     nodes = {
         entity.id: GraphNode(entity.name, entity.type or "Node", {"entity_id": entity.id, "variants": list(entity.variants)})
@@ -90,21 +90,21 @@ def to_graph_document(subgraph: Subgraph) -> GraphDocument:
 
 
 def from_graph_documents(graph: DragGraph, documents: Iterable[Any], **settings: Any) -> IngestReport:
-    """Store graph documents: each text as a document, each relationship as a triple with the passage that says it.
+    """Store graph documents: each text as a document, each relationship as a triple with the passage that states it.
 
-    A document is named by `source` in the metadata of its source, else by its id. The confidence of a triple is that of the
-    relationship, else 1.0; without a passage that says it, at most 0.3. Types of nodes are not stored. `settings` are those
-    of `DragGraph.ingest`.
+    The name of a document is `source` in the metadata of its source, else its id. The confidence of a triple is that of the
+    relationship, else 1.0; without a passage that states it, at most 0.3. Node types are not stored. `settings` are those of
+    `DragGraph.ingest`.
 
-    Raises ConfigurationError, before anything is stored, for a document without text or name, or with the name of another.
+    Raises ConfigurationError, before anything is stored, for a document without text or name, or if two have the same name.
     """
     texts, triples = dict[str, str](), list[dict[str, Any]]()
     for number, document in enumerate(documents, start=1):
         text = getattr(document.source, "page_content", "") or ""
         name = str((getattr(document.source, "metadata", None) or {}).get("source") or getattr(document.source, "id", "") or "")
         if not text.strip() or not name.strip() or name in texts:
-            hint = "Give its source a page_content, and a metadata entry `source` of its own."
-            raise ConfigurationError(f"Graph document {number} has no text, or no name of its own.", hint=hint)
+            hint = "Give its source a page_content, and a unique metadata entry `source`."
+            raise ConfigurationError(f"Graph document {number} has no text, or no unique name.", hint=hint)
         texts[name] = text
         triples += [{"document": name, **_triple(relationship)} for relationship in document.relationships]
     return graph.ingest_triples(texts, triples, origin="graph documents", **settings).result()

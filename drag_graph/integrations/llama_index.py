@@ -17,7 +17,7 @@ except ImportError as error:
 class LlamaIndexRetriever(BaseRetriever):
     """Returns the texts and edges that `DragGraph.search` finds, up to `limit`, best first.
 
-    `search` has further arguments of that method, such as `{"since": "2026", "tags": ["contract"]}`.
+    `search` has other arguments of that method, such as `{"since": "2026", "tags": ["contract"]}`.
     """
 
     def __init__(self, graph: DragGraph, *, limit: int = BEST, search: Mapping[str, Any] | None = None, **base: Any) -> None:

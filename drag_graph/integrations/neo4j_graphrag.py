@@ -18,7 +18,7 @@ except ImportError as error:
 class Neo4jGraphRagRetriever(Retriever):
     """Returns the texts and edges that `DragGraph.search` finds in the Neo4j store of `graph`, best first.
 
-    `driver` is a driver of the same server. The metadata of an item have the ids of its nodes there: `ref` and `evidence_ids`
+    `driver` connects to the same server. The metadata of an item have the ids of its nodes there: `ref` and `evidence_ids`
     of Evidence (`ref` of a RELATED relationship if `kind` is `edge`), `source_id` of a Query or Document.
 
     Raises ConfigurationError if `graph` has an embedded store.

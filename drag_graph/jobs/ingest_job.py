@@ -74,7 +74,7 @@ class IngestReport:
     """The outcome of a run. `stopped` is why it ended early; `pending` files were not reached.
 
     `given` are the given triples, and `unmatched` is the number of those about documents that are not among the files.
-    `left_out` counts what an import does not take over. With a model, runs of one `job` share a budget.
+    `left_out` counts what an import leaves out. With a model, runs of one `job` share a budget.
     """
 
     documents: list[DocumentResult] = field(default_factory=list)

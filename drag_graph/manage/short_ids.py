@@ -82,7 +82,7 @@ def stored_subgraph(store: GraphStore, prefix: str, asked_as: Collection[str] = 
 
 
 def full_target(store: GraphStore, prefix: str) -> Correction:
-    """Return the correction of the one claim or answer whose id begins with `prefix`; one without author if there is none yet.
+    """Return the correction of the claim or answer whose id begins with `prefix`. Without one, its author is empty.
 
     Reads all claims. Raises as `full_id` does.
     """

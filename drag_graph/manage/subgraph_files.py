@@ -98,7 +98,7 @@ def head_of(store: GraphStore) -> Head:
 
 
 def claim_corrections(store: GraphStore) -> list[Correction]:
-    """Return the corrections that go into a file: those of claims, because answers stay where they are."""
+    """Return the corrections that belong in a file: those of claims, because answers are not in it."""
     return sorted((item for item in store.corrections.read() if item.kind == "claim"), key=attrgetter("target_id"))
 
 

@@ -1,4 +1,4 @@
-"""Corrections: what a person says of a claim or of an answer (docs/corrections.md)."""
+"""Corrections: a person's verdicts on claims and answers (docs/corrections.md)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ Target = Literal["claim", "answer"]
 
 
 class Correction(Value):
-    """A person's verdict on a claim or an answer, the last one if there were several.
+    """A person's latest verdict on a claim or an answer.
 
     `target_id` is the id of the claim or answer, `text` the claim as a sentence or the question, `source_ids` are the sources
-    behind it. `subject`, `object` and `predicate_key` are a claim's. `undone_at` and `undone_by` are empty while the verdict
-    stands.
+    behind it. Only a claim has `subject`, `object` and `predicate_key`. `undone_at` and `undone_by` are empty until the
+    verdict is undone.
     """
 
     target_id: str
@@ -103,19 +103,19 @@ def claim_of(item: Triple | Fact | StoredClaim) -> str:
 class CorrectionStore(Protocol):
     """The corrections of one namespace. Thread-safe; raises as the methods of `GraphStore` do.
 
-    A correction of a claim stays when its source is distilled or read again. It goes when its source or answer is erased.
+    A correction of a claim stays when its source is distilled or read again. It is erased with its source or answer.
     """
 
     def read(self) -> list[Correction]:
-        """Return all corrections, the last changed first, ties by the id of their target."""
+        """Return all corrections, most recently changed first, ties by the id of their target."""
 
     def rejected(self) -> RejectedClaims:
-        """Return the claims that are marked wrong, and not undone."""
+        """Return the claims that are marked wrong and not undone."""
 
     def write(self, corrections: Sequence[Correction]) -> int:
-        """Write corrections in one transaction, each instead of the one of the same target. Return their number.
+        """Write corrections in one transaction. Each replaces that of the same target. Return their number.
 
-        A correction whose first source is not stored is not written, so that what was erased does not come back.
+        A correction whose first source is not stored is not written, so that erased content does not come back.
         """
 
     def claims(self) -> Iterator[StoredClaim]:

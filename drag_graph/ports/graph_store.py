@@ -145,7 +145,7 @@ class GraphStore(Protocol):
 
     @property
     def corrections(self) -> "CorrectionStore":
-        """What people say of claims and answers."""
+        """People's verdicts on claims and answers."""
 
     @property
     def search(self) -> GraphSearch:
@@ -170,7 +170,7 @@ class GraphStore(Protocol):
     def query(self, statement: str, *, limit: int, seconds: float) -> QueryRows:
         """Return up to `limit` rows of a Cypher statement on the whole store, all its namespaces.
 
-        Raises ConfigurationError for a statement that does not only read, is invalid, or takes longer than `seconds`.
+        Raises ConfigurationError for a statement that is invalid or not read-only, or takes longer than `seconds`.
         """
 
     def migrations(self) -> list[Migration]:
@@ -246,7 +246,7 @@ class GraphStore(Protocol):
 
         A source goes with its subgraph, all answers that rest on it, and concepts (with their judgements) that no entity refers
         to any more. A site goes with its summaries. An entity, evidence, call or answer is erased only if its source is not
-        stored. Corrections of what is erased go, too.
+        stored. Their corrections are erased as well.
 
         A reduction replaces `before` by `after`, unless something else is stored by now. What is left keeps its vectors and
         concepts. Of reductions only answers, concepts, and communities that lose their summaries are counted.

@@ -35,7 +35,7 @@ def correction_note(document: Mapping[str, Any] | None) -> str:
 
 
 def _claims(line: Mapping[str, Any], graph: Subgraph | None) -> Iterator[tuple[str, str]]:
-    """Yield id and text of each claim; an answer of an earlier version knows the ids of its triples alone."""
+    """Yield id and text of each claim. An answer of an earlier version has only the ids of its triples."""
     triples: Sequence[Triple] = graph.triples if graph else ()
     if line["edge"]:
         ids = {item.id: claim_of(item) for item in triples}

@@ -1,6 +1,6 @@
 """The whole graph for other programs: GraphML, CSV for `LOAD CSV`, and a Cypher script (docs/integrations.md).
 
-A value that a format does not have is written as JSON text and counted. Memory does not grow with the graph.
+A value that a format does not support is written as JSON text and counted. Memory does not grow with the graph.
 """
 
 import json
@@ -39,7 +39,7 @@ _CHANGES: dict[GraphFormat, tuple[re.Pattern[str], str, str]] = {
 
 @dataclass
 class GraphExport:
-    """What was written. `rewritten` counts values that the format does not have, by property and by how they were written."""
+    """Counts of an export. `rewritten` counts values that the format does not support, by property and written form."""
 
     format: GraphFormat
     nodes: int = 0
@@ -53,7 +53,7 @@ class GraphExport:
 
 
 class GraphFile:
-    """All records of a store (`GraphStore.records`), read at once and to be written once.
+    """All records of a store (`GraphStore.records`). They are read at once, and can be written once.
 
     `full` includes times, costs, vectors and snapshots. Raises as `canonical_lines` does.
     """
@@ -65,7 +65,7 @@ class GraphFile:
         self._lines = chain(list(islice(lines, 1)), lines)  # sorting reads all records before the first line
 
     def write(self, stream: BinaryIO) -> GraphExport:
-        """Write the file and return what it contains."""
+        """Write the file and return its counts."""
         if self._report.format == "csv":
             self._write_tables(stream)
         else:
@@ -88,7 +88,7 @@ class GraphFile:
         return f"{int(kind == 'edge')}{name}\t{line}"
 
     def _value(self, name: str, value: Any) -> Any:
-        """Return a value that the format has."""
+        """Return a value in a type that the format supports."""
         is_list = self._report.format == "cypher" and isinstance(value, list) and len({type(item) for item in value}) <= 1
         if isinstance(value, dict | list) and not (is_list and all(type(item) in _TYPES for item in value)):
             self._report.rewritten[name, JSON_TEXT] += 1
@@ -154,7 +154,7 @@ class GraphFile:
 def cypher_literal(value: Any) -> str:
     r"""Return a JSON value as a literal of Cypher.
 
-    Older parsers replace `\uXXXX` everywhere in a query, even after a backslash, so a `u` after a backslash is escaped, too.
+    Older parsers replace `\uXXXX` everywhere in a query, even after a backslash, so a `u` after a backslash is also escaped.
     """
     if isinstance(value, str):
         return f"'{_TO_ESCAPE_IN_CYPHER.sub(_escaped, value)}'"

@@ -15,7 +15,7 @@ from drag_graph.service.keys import ALL_NAMESPACES, ROLES, KeyRing, KeyRole
 from drag_graph.sites.wire import is_loopback
 
 LOCAL = "local"
-"""Name of the caller with the token of this machine, or on the loopback address if there are no keys. No key has this name."""
+"""Name of a caller with the token of this machine, or on the loopback address while there are no keys. No key has this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Caller:
 
 
 class ServiceAccess:
-    """Turns the headers of a request into its caller. Thread-safe.
+    """Finds the caller of a request from its headers. Thread-safe.
 
-    `local_token` is the token of the discovery file, which counts as an administrator's; empty for none. While the ring is
-    empty, callers on the loopback address are administrators. Without a ring, everybody is.
+    A caller with `local_token`, the token of the discovery file, is an administrator; empty for none. While the ring is
+    empty, callers on the loopback address are administrators. Without a ring, all callers are.
     """
 
     def __init__(self, graph: DragGraph, ring: KeyRing | None, local_token: str = "") -> None:
@@ -58,15 +58,15 @@ class ServiceAccess:
         """Return the caller of a request.
 
         Raises RequestRefused: 401 without a valid key, 403 if its role is below `role`. Raises NotStored for a namespace that
-        the key lacks.
+        the key does not open.
         """
         name, own_role, namespaces = self._identity(request)
         if ROLES.index(own_role) < ROLES.index(role):
             hint = "Use a key with this role: drag-graph keys add NAME --role ROLE"
-            raise RequestRefused(403, "RoleTooLow", f"This requires the role {role!r}; the key has {own_role!r}.", hint=hint)
+            raise RequestRefused(403, "RoleTooLow", f"The role {role!r} is required; the key has {own_role!r}.", hint=hint)
         namespace = _unicode(request.headers.get("x-namespace", "")) or self._graph.settings.namespace
         if not namespaces & {namespace, ALL_NAMESPACES}:
-            raise NotStored(f"There is no namespace {namespace!r}.", hint="Name another one in the header X-Namespace.")
+            raise NotStored(f"There is no namespace {namespace!r}.", hint="Name another namespace in the header X-Namespace.")
         return Caller(name, own_role, namespaces, self.graph_in(namespace))
 
     def _identity(self, request: Request) -> tuple[str, KeyRole, frozenset[str]]:
@@ -86,12 +86,12 @@ class ServiceAccess:
 
 
 def _unicode(header: str) -> str:
-    """Return a header that was sent in UTF-8; servers decode it as Latin-1."""
+    """Return a header that was sent in UTF-8. Servers decode headers as Latin-1."""
     return header.encode("latin-1").decode("utf-8", "replace")
 
 
 def requires(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
-    """Return the dependency of a route that callers with `role`, or a higher one, may call."""
+    """Return the dependency of a route that requires `role` or a higher one."""
 
     async def caller(request: Request) -> Caller:
         access: ServiceAccess = request.app.state.access

@@ -44,7 +44,7 @@ class OwnEvents:
 def streamed(asks: AskQueue, ask: Ask, events: OwnEvents | None = None) -> StreamingResponse:
     """Return the reply that streams an answer: an event for each token, then one for the answer, or for an error.
 
-    If the client leaves, the student is stopped at its next token. Raises RequestRefused if too many questions wait.
+    If the client disconnects, the student is stopped at its next token. Raises RequestRefused if too many questions wait.
     """
     loop, tokens, left = asyncio.get_running_loop(), asyncio.Queue[str](), threading.Event()
 
@@ -77,7 +77,7 @@ async def _events(
             elif tokens.empty():
                 break
         yield events.answer(result.result())
-    except Exception as error:  # noqa: BLE001 - the reply has begun, so its error is an event
+    except Exception as error:  # noqa: BLE001 - the reply has begun, so the error is sent as an event
         log_unexpected(error)
         yield events.error(error)
     finally:

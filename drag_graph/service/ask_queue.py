@@ -1,4 +1,4 @@
-"""The questions that are asked and that wait: how many, and for how long."""
+"""Limit how many questions are answered or wait at a time, and for how long."""
 
 import asyncio
 import contextvars
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 class AskQueue:
     """Runs up to `limits.asks` questions at the same time; up to `limits.waiting_asks` more wait.
 
-    Its threads do not keep the process alive: a student that never replies does not delay the end.
+    Its threads do not keep the process alive, so a student that never replies does not delay the exit.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -50,7 +50,7 @@ class AskQueue:
         with self._lock:
             if self._open >= self._limits.asks + self._limits.waiting_asks:
                 raise RequestRefused(
-                    *(429, "TooManyRequests", f"{self._open} questions are already being answered or wait."),
+                    *(429, "TooManyRequests", f"{self._open} questions are being answered or waiting already."),
                     hint="Ask again later.",
                     headers={"Retry-After": str(RETRY_SECONDS)},
                 )
@@ -74,7 +74,7 @@ class AskQueue:
         return await self.result(self.submit(work))
 
     def close(self) -> None:
-        """Accept no further work. What runs or waits is finished."""
+        """Accept no further work. Work that runs or waits is finished."""
         self.is_closed = True
         for _ in range(self._limits.asks):
             self._calls.put(None)

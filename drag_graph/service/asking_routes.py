@@ -1,4 +1,4 @@
-"""Routes that ask, search and look: each validates, calls one method of the application, and returns its `to_dict()`."""
+"""Routes that ask, search and read: each validates, calls one method of the application, and returns its `to_dict()`."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -34,13 +34,13 @@ router = APIRouter(prefix="/api/v1", responses=REPLIES)
 
 
 class RequestBody(BaseModel):
-    """A body; unknown keys are refused."""
+    """The body of a request. Unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Restricted(RequestBody):
-    """Restrictions of a search, as flags of `drag-graph search`."""
+    """Restrictions of a search, like the flags of `drag-graph search`."""
 
     sources: Annotated[list[ShortText], Field(max_length=100)] = []
     since: ShortText = ""
@@ -50,7 +50,7 @@ class Restricted(RequestBody):
 
 
 class AskRequest(Restricted):
-    """A question, or the id of a stored one. Settings that are left out are those of the service."""
+    """A question, or the id of a stored question. The service uses its own settings for those that are left out."""
 
     question: LongText | None = None
     options: Annotated[list[LongText], Field(max_length=26)] = []
@@ -77,7 +77,7 @@ class SearchRequest(Restricted):
 
 
 class PrivacyRequest(RequestBody):
-    """Questions, of which nothing is sent."""
+    """Questions to check. Nothing is sent to a model."""
 
     questions: Annotated[list[LongText], Field(min_length=1, max_length=100)]
     why: bool = False
@@ -85,7 +85,7 @@ class PrivacyRequest(RequestBody):
 
 
 class CypherRequest(RequestBody):
-    """A statement that reads."""
+    """A read-only Cypher statement."""
 
     statement: Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
     limit: Annotated[int, Field(ge=1, le=10_000)] = 100
@@ -118,7 +118,7 @@ async def search(body: SearchRequest, caller: Reader, request: Request) -> JSONR
 
 @router.get("/sources")
 async def sources(caller: Reader, limit: Limit = 50, offset: Offset = 0) -> JSONResponse:
-    """List the stored queries and documents, newest first. `X-Total-Count` is the number of all."""
+    """List the stored queries and documents, newest first. The header `X-Total-Count` has the total number."""
     listed = await run_in_threadpool(lambda: caller.graph.show(limit=limit, offset=offset))
     return JSONResponse(listed.to_dict(), headers={"X-Total-Count": str(listed.total)})
 
@@ -132,9 +132,9 @@ async def source(source_id: Id, caller: Reader) -> JSONResponse:
 
 @router.delete("/sources/{source_id}")
 async def erase_source(source_id: WholeId, caller: Editor) -> JSONResponse:
-    """Erase a source with everything that rests on it, also from the store's file."""
+    """Erase a source and everything that rests on it. The text is also removed from the store's file."""
     erase = caller.graph.store.erase
-    await run_in_threadpool(partial(erase, source_id, dry_run=True))  # for an unknown id the file would be rewritten in vain
+    await run_in_threadpool(partial(erase, source_id, dry_run=True))  # an unknown id would rewrite the file for nothing
     return JSONResponse((await run_in_threadpool(erase, source_id)).to_dict())
 
 
@@ -188,8 +188,8 @@ async def privacy_check(body: PrivacyRequest, caller: Reader) -> JSONResponse:
 
 @router.post("/query")
 async def query(body: CypherRequest, caller: Admin) -> JSONResponse:
-    """Execute a Cypher statement that only reads. It sees all namespaces, so a key for some of them does not suffice."""
+    """Execute a read-only Cypher statement. It sees all namespaces, so callers with a key are refused."""
     if ALL_NAMESPACES not in caller.namespaces:
         hint = "Use `drag-graph query` on the machine of the service."
-        raise RequestRefused(403, "NamespaceRefused", "A statement sees all namespaces, and a key opens only some.", hint=hint)
+        raise RequestRefused(403, "NamespaceRefused", "A statement sees all namespaces, a key only some.", hint=hint)
     return JSONResponse((await run_in_threadpool(partial(caller.graph.store.query, **body.model_dump()))).to_dict())

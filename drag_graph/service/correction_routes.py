@@ -29,7 +29,7 @@ class CorrectionRequest(RequestBody):
 
 @router.post("")
 async def correct(body: CorrectionRequest, caller: Editor) -> JSONResponse:
-    """Mark a claim or an answer, in the name of the key; without a key, in that of the user who runs the service."""
+    """Mark a claim or an answer under the name of the key, or without a key, under that of the user who runs the service."""
     author = "" if caller.name == LOCAL else caller.name
     correct = partial(caller.graph.correct, body.id, body.verdict, body.note, by=author)
     return JSONResponse((await run_in_threadpool(correct)).to_dict())
@@ -37,5 +37,5 @@ async def correct(body: CorrectionRequest, caller: Editor) -> JSONResponse:
 
 @router.get("")
 async def corrections(caller: Reader) -> JSONResponse:
-    """List what is marked right or wrong, and what was undone, the last changed first."""
+    """List all corrections, including undone ones, most recently changed first."""
     return JSONResponse((await run_in_threadpool(caller.graph.corrections)).to_dict())

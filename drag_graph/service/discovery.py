@@ -1,4 +1,4 @@
-"""The file by which commands on this machine find the running service."""
+"""The file through which commands on this machine find the running service."""
 
 import json
 import os
@@ -30,14 +30,14 @@ class RunningService:
 
 
 def instance_of(token: str) -> str:
-    """Return what `/health` says of the service with this token."""
+    """Return the reply of `/health`, requested with this token."""
     return sha256_of(token)[:16]
 
 
 def running_service(file: Path) -> RunningService | None:
-    """Return the service of a discovery file, None if there is none or a killed service has left the file.
+    """Return the service of a discovery file. None if there is no file, or a killed service has left it behind.
 
-    A file that others can read or write, or that belongs to somebody else, is not trusted.
+    A file that other users can read or write, or that another user owns, is not trusted.
     """
     if not file.exists():
         return None
@@ -65,7 +65,7 @@ def announced(file: Path, service: RunningService) -> Iterator[None]:
     """
     if other := running_service(file):
         hint = "Stop it first, or serve another store."
-        raise ConfigurationError(f"A service for this store already runs at {other.address}.", hint=hint)
+        raise ConfigurationError(f"A service for this store is already running at {other.address}.", hint=hint)
     try:
         with replacing(file) as text:
             json.dump({"address": service.address, "token": service.token}, text)

@@ -1,4 +1,4 @@
-"""Errors as replies: every error is `{"error": {"type", "message", "hint"}}` with one status for each class."""
+"""Errors as replies: every error is `{"error": {"type", "message", "hint"}}`, and each class has one status."""
 
 import logging
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ STATUSES: Mapping[type[errors.DragGraphError], int] = {
     errors.BudgetReached: 402,
     errors.Interrupted: 503,
 }
-"""The status of each class; a class that is not here has that of its parent."""
+"""The status of each class. A class that is not listed has the status of its parent."""
 RETRY_SECONDS = 5
 LONGEST_MESSAGE = 300
 
@@ -55,7 +55,7 @@ class ErrorReply(BaseModel):
 
 
 class RequestRefused(HTTPException):
-    """The service refuses a request before the application receives it. `kind` is the error's `type`."""
+    """Refusal of a request before the application receives it. `kind` is the `type` of the error."""
 
     def __init__(
         self, status: int, kind: str, message: str, *, hint: str = "", headers: Mapping[str, str] | None = None
@@ -77,7 +77,7 @@ def status_of(error: BaseException) -> int:
 
 
 def body_of(error: BaseException) -> dict[str, Any]:
-    """Return the body of an error. That of an unexpected one says only that it happened."""
+    """Return the body of an error. The body of an unexpected error contains no details."""
     match error:
         case errors.DragGraphError():
             kind, message, hint = type(error).__name__, str(error), error.hint
@@ -89,7 +89,7 @@ def body_of(error: BaseException) -> dict[str, Any]:
             kind, message, hint = "RequestInvalid", _problem(error), "The schema of the request is at /openapi.json."
         case _:
             kind, message = "InternalError", "The service failed. This is a fault of drag-graph."
-            hint = "Report it with the log line of this request (X-Request-Id)."
+            hint = "Report it, with the log line that has the X-Request-Id of this reply."
     return {"error": {"type": kind, "message": message, "hint": hint}}
 
 
@@ -113,7 +113,7 @@ def log_unexpected(error: BaseException) -> None:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Let the application reply to errors in our shape."""
+    """Make the application reply to errors with this body."""
 
     async def handle(request: Request, error: Exception) -> JSONResponse:
         return reply_to(error, request.url.path)

@@ -31,12 +31,12 @@ from drag_graph.settings import Settings, changed_settings
 JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="The id of a job.")]
 MOST_FILES = 100
 POLL = 0.2
-"""Seconds between two looks for news of a job."""
+"""Seconds between two checks for changes of a job."""
 router = APIRouter(prefix="/api/v1/jobs", responses=REPLIES)
 
 
 class RunSettings(RequestBody):
-    """The settings that a caller may choose. Models, addresses and files are those of the service."""
+    """The settings that a caller may choose. The service uses its own models, addresses and files."""
 
     plan: Literal["lean", "paper"] | None = None
     number_of_evidence: PositiveInt | None = None
@@ -80,7 +80,7 @@ class RefreshRequest(RunSettings):
 
 
 class ExportRequest(RequestBody):
-    """What `drag-graph export` takes."""
+    """Options of `drag-graph export`."""
 
     format: Literal["jsonl", "subgraphs"] = "jsonl"
     full: bool = False
@@ -104,7 +104,7 @@ async def distill(body: DistillRequest, caller: Editor, queue: Queue) -> JSONRes
 
 @router.post("/refresh", status_code=202)
 async def refresh(body: RefreshRequest, caller: Editor, queue: Queue) -> JSONResponse:
-    """Distil again what has expired or led to wrong answers, as `drag-graph refresh`."""
+    """Distil questions again that have expired or led to wrong answers, as `drag-graph refresh`."""
     if not body.expired and not body.failed:
         raise RequestRefused(422, "NothingChosen", "Nothing to refresh was chosen.", hint="Set `expired`, `failed` or both.")
     return await _submitted(queue, "refresh", caller, body.model_dump(exclude_none=True))
@@ -112,7 +112,7 @@ async def refresh(body: RefreshRequest, caller: Editor, queue: Queue) -> JSONRes
 
 @router.post("/link", status_code=202)
 async def link(caller: Editor, queue: Queue) -> JSONResponse:
-    """Join what the sources have in common, as `drag-graph link`."""
+    """Join the same thing across sources, as `drag-graph link`."""
     return await _submitted(queue, "link", caller, {})
 
 
@@ -164,13 +164,13 @@ async def jobs(caller: Reader, queue: Queue, limit: Annotated[int, Query(ge=1, l
 
 @router.get("/{job_id}")
 async def job(job_id: JobId, caller: Reader, queue: Queue) -> JSONResponse:
-    """Describe a job: its state, how far it is, and its error."""
+    """Describe a job: its state, its progress, and its error."""
     return JSONResponse(_document(queue, queue.table.job(job_id, caller.graph.settings.namespace)))
 
 
 @router.get("/{job_id}/events", responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}})
 async def events(job_id: JobId, caller: Reader, queue: Queue) -> Response:
-    """Follow a job: an event `progress` whenever it gets further, and `end` with the job when it has ended."""
+    """Follow a job: an event `progress` for each change, and `end` with the job when it has ended."""
     namespace = caller.graph.settings.namespace
     queue.table.job(job_id, namespace)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -179,7 +179,7 @@ async def events(job_id: JobId, caller: Reader, queue: Queue) -> Response:
 
 @router.post("/{job_id}/cancel")
 async def cancel(job_id: JobId, caller: Editor, queue: Queue) -> JSONResponse:
-    """Cancel a job. What is done stays; calls in flight are finished."""
+    """Cancel a job. Completed work stays; calls in flight are finished."""
     namespace = caller.graph.settings.namespace
     return JSONResponse(_document(queue, await run_in_threadpool(queue.cancel, job_id, namespace)))
 
@@ -208,13 +208,13 @@ async def _submitted(queue: JobQueue, kind: JobKind, caller: Caller, values: dic
 
 
 async def _documents(form: FormData, *, allows_urls: bool) -> tuple[Sequence[UploadFile], dict[str, Any]]:
-    """Return the files of a form and its other values. Raises RequestRefused for anything that is not usable."""
+    """Return the files of a form and its other values. Raises RequestRefused if something in it is unusable."""
     files = [file for file in form.getlist("files") if isinstance(file, UploadFile)]
     texts = {name: value for name in ("text", "name", "url") if isinstance(value := form.get(name), str) and value.strip()}
     tags = [tag for tag in form.getlist("tags") if isinstance(tag, str)]
     if form.keys() - {"files", "text", "name", "url", "tags"} or bool(files) + ("text" in texts) + ("url" in texts) != 1:
         hint = "Send `files`, or a `text` with its `name`, or a `url`, and `tags`."
-        raise RequestRefused(422, "DocumentsRefused", "The form has no documents, or several kinds of them.", hint=hint)
+        raise RequestRefused(422, "DocumentsRefused", "The form has no documents, or mixes files, a text and a URL.", hint=hint)
     if ("text" in texts) != ("name" in texts):
         raise RequestRefused(422, "DocumentsRefused", "A text needs a name.", hint="Send `text` and `name` together.")
     check_uploads(files)
@@ -222,7 +222,7 @@ async def _documents(form: FormData, *, allows_urls: bool) -> tuple[Sequence[Upl
         check_name(texts["name"])
     if "url" in texts:
         if not allows_urls:
-            raise RequestRefused(403, "UrlsRefused", "The service fetches no URLs.", hint="Start it with `--allow-urls`.")
+            raise RequestRefused(403, "UrlsRefused", "This service does not fetch URLs.", hint="Start it with `--allow-urls`.")
         await run_in_threadpool(public_address, parsed_url(texts["url"]))
     names = [file.filename for file in files]
     return files, {**texts, **({"files": names} if names else {}), **({"tags": tags} if tags else {})}

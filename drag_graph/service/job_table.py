@@ -47,11 +47,11 @@ class ServiceJob:
     error: dict[str, str] | None
     spent_usd: float
     is_cancelled: bool
-    """Whether somebody asked to cancel it; it may not have ended yet."""
+    """Whether a caller has asked to cancel it. It may still be running."""
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens to it."""
+        """Whether the job is done, failed or cancelled."""
         return self.state not in {"queued", "running"}
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class JobTable:
             return True
 
     def take(self) -> ServiceJob | None:
-        """Return the oldest queued job, which is running from now on; None if no job waits."""
+        """Mark the oldest queued job as running and return it; None if no job waits."""
         with self._file.writing() as rows:
             row = rows.execute(f"{_READ} WHERE state = 'queued' ORDER BY number LIMIT 1").fetchone()
             if row is None:
@@ -90,13 +90,13 @@ class JobTable:
             return _job(rows.execute(f"{_READ} WHERE id = ?", (row[0],)).fetchone())
 
     def requeue(self) -> None:
-        """Let the jobs that were running when their process ended wait again, or cancel them if somebody asked for that."""
+        """Queue again the jobs that were running when their process ended, or cancel them if a caller asked for that."""
         with self._file.writing() as rows:
             rows.execute("UPDATE jobs SET state = 'queued' WHERE state = 'running' AND NOT is_cancelled")
             rows.execute("UPDATE jobs SET state = 'cancelled', finished_at = ? WHERE state = 'running'", (now(),))
 
     def advance(self, id_: str, progress: dict[str, Any], spent_usd: float) -> None:
-        """Record how far a job is, and charge its key with the difference to what it was charged before."""
+        """Record the progress of a job, and charge its key with what it has spent since the last record."""
         amount = nanos(spent_usd)
         with self._file.writing() as rows:
             rows.execute(_CHARGE, (amount, id_))
@@ -111,7 +111,7 @@ class JobTable:
             )
 
     def cancel(self, id_: str) -> None:
-        """Cancel a queued job, and record the wish for a running one."""
+        """Cancel a queued job; for a running one, record that it is to stop."""
         with self._file.writing() as rows:
             rows.execute("UPDATE jobs SET is_cancelled = 1 WHERE id = ? AND state IN ('queued', 'running')", (id_,))
             statement = "UPDATE jobs SET state = 'cancelled', finished_at = ? WHERE id = ? AND state = 'queued'"
@@ -121,7 +121,7 @@ class JobTable:
         """Return a job of a namespace, or of any. Raises NotStored if there is none."""
         found = self._select("WHERE id = ? AND coalesce(?, namespace) = namespace", (id_, namespace))
         if not found:
-            raise NotStored(f"There is no job {id_!r}.", hint="GET /api/v1/jobs lists the jobs.")
+            raise NotStored(f"There is no job {id_!r}.", hint="List the jobs with GET /api/v1/jobs.")
         return found[0]
 
     def jobs(self, namespace: str, limit: int) -> list[ServiceJob]:

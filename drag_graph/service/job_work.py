@@ -1,4 +1,4 @@
-"""What a job does: one call of the application, or the lines of an export."""
+"""The work of a job: one call of the application, or the lines of an export."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ def start_work(
 ) -> StartedWork:
     """Start a job in its namespace, with its input in `folder`. The same call resumes a job that was stopped.
 
-    Raises what the method of the application raises before it begins.
+    Raises the errors that the method of the application raises before it begins.
     """
     request = dict(job.request)
     run: dict[str, Any] = {"on_progress": on_progress, "wait": False}
@@ -98,7 +98,7 @@ def write_questions(questions: Sequence[dict[str, Any]], folder: Path) -> None:
 
 
 def _documents(request: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the documents of a job as arguments of `ingest`, and remove from the request what describes them."""
+    """Return the documents of a job as arguments of `ingest`, and remove their description from the request."""
     url, name, files = (request.pop(one, None) for one in ("url", "name", "files"))
     if name is not None:
         return {"text": (folder / TEXT).read_text(encoding="utf-8"), "name": name}

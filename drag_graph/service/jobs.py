@@ -1,4 +1,4 @@
-"""Jobs of the service: one after the other, each by one method of the application."""
+"""Jobs of the service: they run one after the other, and each calls one method of the application."""
 
 import logging
 import shutil
@@ -29,17 +29,17 @@ RECORDED_EVERY = 1.0
 KEPT = timedelta(hours=24)
 """How long an export can be downloaded."""
 GRACE = 15.0
-"""Seconds in which a job ends its calls in flight. Otherwise the next start resumes it as after a kill."""
+"""Seconds that a job has to finish its calls in flight. After that, the next start resumes it as after a kill."""
 PAUSE = 60.0
-"""Seconds between two looks for old exports, and after a fault of the service's file."""
+"""Seconds between two checks for old exports, and after an error of the service's file."""
 _LATER = {"Retry-After": str(RETRY_SECONDS)}
 
 
 class JobQueue:
-    """Accepts jobs and does one at a time. Thread-safe. Use it as a context manager: outside the block nothing is done.
+    """Accepts jobs and runs one at a time. Thread-safe. Use it as a context manager: no job runs outside the block.
 
-    Jobs that were queued or running when the process ended go on when the block begins. When it ends, the running job is
-    interrupted and queued again; a call in flight has `GRACE` seconds.
+    Jobs that were queued or running when the process ended continue when the block begins. When the block ends, the running
+    job is interrupted and queued again; a call in flight has `GRACE` seconds.
     """
 
     def __init__(self, path: Path, access: ServiceAccess, ring: KeyRing | None, *, most: int) -> None:
@@ -59,13 +59,13 @@ class JobQueue:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Keep other processes from doing the jobs of this store during the block. Raises StoreLocked if one does."""
+        """Keep other processes from running the jobs of this store during the block. Raises StoreLocked if one already does."""
         try:
             with FileLock(self._path.with_name(f"{self._path.name}.lock"), timeout=0):
                 yield
         except Timeout as error:
-            hint = "Send it your requests, with the namespace in the header X-Namespace, or stop it."
-            raise StoreLocked("Another service does the jobs of this store.", hint=hint) from error
+            hint = "Send your requests to that service, with the namespace in the header X-Namespace, or stop it."
+            raise StoreLocked("Another service already runs the jobs of this store.", hint=hint) from error
 
     def __enter__(self) -> Self:
         self.table = JobTable(self._path)
@@ -108,11 +108,11 @@ class JobQueue:
     ) -> ServiceJob:
         """Queue a job and return it. `write` puts its input into the folder that it receives.
 
-        Raises RequestRefused: 429 if too many jobs wait, 503 if the service stops.
+        Raises RequestRefused: 429 if too many jobs wait, 503 if the service is stopping.
         """
         if self._is_stopping:
-            hint = "Submit the job again when it runs."
-            raise RequestRefused(503, "Stopping", "The service stops.", hint=hint, headers=_LATER)
+            hint = "Submit the job again after its next start."
+            raise RequestRefused(503, "Stopping", "The service is stopping.", hint=hint, headers=_LATER)
         id_ = new_job_id()
         folder = self._folder / id_
         folder.mkdir(mode=0o700)
@@ -124,13 +124,13 @@ class JobQueue:
             raise
         if not is_added:
             shutil.rmtree(folder)
-            message = f"{self._most} jobs already wait."
+            message = f"{self._most} jobs are waiting already."
             raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=_LATER)
         self._changed()
         return self.table.job(id_)
 
     def progress(self, job: ServiceJob) -> dict[str, Any]:
-        """Return how far a job is now."""
+        """Return the current progress of a job."""
         return self._progress.get(job.id, job.progress)
 
     def cancel(self, id_: str, namespace: str) -> ServiceJob:
@@ -207,7 +207,7 @@ class JobQueue:
         return "failed", body_of(error)["error"]
 
     def _limit(self, job: ServiceJob) -> float | None:
-        """Return what the job may cost in all, in US dollars; None for no limit. Raises ConfigurationError for a lost key."""
+        """Return the job's total limit in US dollars; None for no limit. Raises ConfigurationError if its key is not valid."""
         own: float | None = job.request.get("budget_usd")
         key = self._ring.key(job.caller) if self._ring else None
         if key is None:
@@ -232,7 +232,7 @@ class JobQueue:
         return record
 
     def _cost(self, job: ServiceJob, report: Any) -> float:
-        """Return what a job has cost so far, in US dollars, with the calls that a kill interrupted."""
+        """Return the cost of a job so far in US dollars, including the calls that a kill interrupted."""
         account = getattr(report, "job", "")
         if not account:
             return job.spent_usd
@@ -250,7 +250,7 @@ class JobQueue:
             shutil.rmtree(self._folder / id_, ignore_errors=True)
 
     def _is_needed(self, id_: str) -> bool:
-        """Whether the folder of a job has input that is still to be read, or an export."""
+        """Whether the folder of a job has input that has not been read yet, or an export."""
         try:
             job = self.table.job(id_)
         except DragGraphError:

@@ -18,9 +18,9 @@ from drag_graph.service.service_file import SERVICE
 
 KeyRole = Literal["reader", "editor", "admin"]
 ROLES: tuple[KeyRole, ...] = ("reader", "editor", "admin")
-"""Each role may do what the ones before it may."""
+"""Each role includes the rights of those before it."""
 ALL_NAMESPACES = "*"
-"""Stands for all namespaces. No key has it: only callers on this machine open them all."""
+"""Means all namespaces. No key has it; only callers on this machine can open all of them."""
 _NAME = re.compile(r"(?!local$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([dh])")
 _COLUMNS = "name, role, namespaces, created_at, expires_at, budget, spent, revoked_at, sha256"
@@ -41,14 +41,14 @@ class ServiceKey:
 
     @property
     def state(self) -> Literal["valid", "expired", "revoked"]:
-        """Whether the key opens anything."""
+        """Whether the service accepts the key, and if not, why."""
         if self.revoked_at:
             return "revoked"
         return "expired" if self.expires_at and self.expires_at <= _now() else "valid"
 
     @property
     def remaining_usd(self) -> float | None:
-        """What is left of the budget in US dollars; None without one."""
+        """The rest of the budget in US dollars; None without a budget."""
         return None if self.budget_usd is None else max(self.budget_usd - self.spent_usd, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class ServiceKey:
 class KeyRing:
     """The keys of a store. The file has only their hashes. Thread-safe, and safe next to other processes.
 
-    Nothing is cached: a key that another process revokes is refused from then on. Every method raises StoreUnfit if the file
+    Nothing is cached, so a key that another process revokes is refused at once. Every method raises StoreUnfit if the file
     cannot be used.
     """
 
@@ -91,8 +91,8 @@ class KeyRing:
         with self._file.writing(durable=True) as rows:
             done = rows.execute(f"INSERT OR IGNORE INTO keys ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)  # noqa: S608
         if not done.rowcount:
-            hint = "Choose another name. Names of revoked keys are not used again."
-            raise ConfigurationError(f"There is a key {name!r} already.", hint=hint)
+            hint = "Choose another name. Names of revoked keys cannot be used again."
+            raise ConfigurationError(f"A key named {name!r} already exists.", hint=hint)
         return secret, _key(row)
 
     def keys(self) -> list[ServiceKey]:
@@ -113,7 +113,7 @@ class KeyRing:
         return key
 
     def find(self, secret: str) -> ServiceKey | None:
-        """Return the valid key with this secret. The time does not depend on which key it is, or on how much of it is right."""
+        """Return the valid key with this secret. The time does not depend on the key or the secret."""
         wanted, found = _hash(secret), None
         for key, sha256 in self._read():
             if hmac.compare_digest(sha256, wanted):
@@ -121,7 +121,7 @@ class KeyRing:
         return found if found is not None and found.state == "valid" else None
 
     def is_empty(self) -> bool:
-        """Whether no key was ever added."""
+        """Whether no key has ever been added."""
         return not self._read()
 
     def _read(self) -> list[tuple[ServiceKey, str]]:
@@ -138,12 +138,12 @@ def _key(row: Sequence[Any]) -> ServiceKey:
 
 def _check(name: str, role: str, namespaces: Sequence[str], budget_usd: float | None) -> None:
     problems = {
-        f"{name!r} is not a name for a key.": not _NAME.fullmatch(name),
+        f"{name!r} is not a valid name for a key.": not _NAME.fullmatch(name),
         f"There is no role {role!r}.": role not in ROLES,
-        "A key needs namespaces, each by its name.": (
+        "A key requires at least one namespace, each by its name.": (
             isinstance(namespaces, str) or not namespaces or bool({"", ALL_NAMESPACES} & {*namespaces})
         ),
-        f"A budget of {budget_usd} US dollars is not usable.": budget_usd is not None and not 0 <= budget_usd < float("inf"),
+        f"A budget of {budget_usd} US dollars is not valid.": budget_usd is not None and not 0 <= budget_usd < float("inf"),
     }
     for message, holds in problems.items():
         if holds:
@@ -153,7 +153,7 @@ def _check(name: str, role: str, namespaces: Sequence[str], budget_usd: float | 
 def _duration(text: str) -> timedelta:
     match = _DURATION.fullmatch(text.strip())
     if match is None:
-        raise ConfigurationError(f"{text!r} is not a duration.", hint="Write days or hours: 90d, 12h.")
+        raise ConfigurationError(f"{text!r} is not a duration.", hint="Write days or hours, such as 90d or 12h.")
     return timedelta(**{"days" if match[2] == "d" else "hours": int(match[1])})
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one service accepts. Sizes are in bytes, times in seconds.
+    """Limits of one service. Sizes are in bytes, times in seconds.
 
-    `hosts` are names that the Host header may have, next to addresses and `localhost`. `origins` are origins of other web
-    pages that may call the service. `jobs` may be queued or running; with `allows_urls` a job may fetch a public page.
+    `hosts` are names that the Host header may have, in addition to addresses and `localhost`. `origins` are origins of other
+    web pages that may call the service. Up to `jobs` may be queued or running. With `allows_urls`, a job may fetch a public
+    page.
     """
 
     body_bytes: int = 256 * 1024

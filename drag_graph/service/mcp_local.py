@@ -17,17 +17,17 @@ from drag_graph.service.mcp_tools import TOOLS, IngestFilesTool, JobTool, McpToo
 
 
 class LocalDesk:
-    """Does the work in this process, writing one thing at a time. All paid work together stays within the largest budget given.
+    """Runs tools in this process, and only one at a time writes. All paid work together stays within the largest given budget.
 
     Tools that write need `allow_writes`; `files` is the folder whose files may be read, None for none.
 
-    Raises ConfigurationError for a folder that does not exist, or that could not be used.
+    Raises ConfigurationError for a folder that does not exist, and for a folder without `allow_writes`.
     """
 
     def __init__(self, graph: DragGraph, *, allow_writes: bool = False, files: Path | None = None) -> None:
         if files is not None and not (allow_writes and files.is_dir()):
-            problem = f"There is no folder {files}." if allow_writes else "Reading files is writing to the store."
-            raise ConfigurationError(problem, hint="Pass a folder with --allow-files, and --allow-writes.")
+            problem = f"There is no folder {files}." if allow_writes else "Reading files requires writing to the store."
+            raise ConfigurationError(problem, hint="Allow writes, and name an existing folder.")
         self.caller = Caller(LOCAL, "editor" if allow_writes else "reader", frozenset({graph.settings.namespace}), graph)
         self.tools: tuple[type[McpTool], ...] = (*TOOLS, IngestFilesTool) if files else TOOLS
         self._files = files

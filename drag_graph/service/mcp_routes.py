@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP at `/mcp`, behind the keys of the service: one request is one exchange, without a session."""
+"""MCP over streamable HTTP at `/mcp`, with the keys of the service. Each request stands alone; there are no sessions."""
 
 import asyncio
 from functools import partial
@@ -21,7 +21,7 @@ router = APIRouter(responses=REPLIES)
 
 
 class HttpDesk:
-    """Does the work of one request like the routes: questions in the queue of questions, long work as a job of the key."""
+    """Runs the tool of one request as the routes do: questions in the queue of questions, long work as a job of the key."""
 
     tools = TOOLS
 
@@ -31,7 +31,7 @@ class HttpDesk:
         self._jobs: JobQueue = request.app.state.jobs
 
     async def run(self, tool: McpTool) -> Any:
-        """Return the result of a tool. Raises what the routes raise."""
+        """Return the result of a tool. Raises the errors of the routes."""
         if isinstance(tool, JobTool):
             return await self._job(tool)
         return await self._state.asks.run(partial(self._call, tool))
@@ -65,7 +65,7 @@ async def mcp(request: Request, caller: Annotated[Caller, Depends(requires("read
 
 
 class _Exchange(Response):
-    """The reply to one message: that of a server that lives as long as the request."""
+    """The reply to one message, from a server that lives as long as the request."""
 
     def __init__(self, desk: HttpDesk, body: bytes) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class _Exchange(Response):
 
 
 def _sdk() -> tuple[Any, Any]:
-    """Import the SDK, which takes a while, with the first message instead of at the start of the service."""
+    """Import the SDK at the first message, because the import would delay the start of the service."""
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from drag_graph.service.mcp_server import mcp_server

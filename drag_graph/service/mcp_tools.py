@@ -24,11 +24,11 @@ Sources = Annotated[
 Tags = Annotated[list[ShortText], Field(max_length=100, description="Only documents with one of these tags.")]
 Since = Annotated[ShortText, Field(description="Only sources of this date and later: YYYY-MM-DD, YYYY-MM or YYYY.")]
 Until = Annotated[ShortText, Field(description="Only sources of this date and earlier.")]
-Budget = Annotated[float | None, Field(ge=0, description="The most that the model calls may cost, in US dollars.")]
+Budget = Annotated[float | None, Field(ge=0, description="Maximum cost of the model calls, in US dollars.")]
 
 
 class McpTool(BaseModel):
-    """The arguments of a tool. Its class documentation is the description that a model reads."""
+    """The arguments of a tool. The docstring of the class is the description that a model reads."""
 
     model_config = ConfigDict(extra="forbid")
     name: ClassVar[str]
@@ -59,7 +59,7 @@ class AskTool(Restrictable):
     """
 
     name = "ask"
-    question: Annotated[LongText, Field(description="One whole question.")]
+    question: Annotated[LongText, Field(description="One complete question.")]
     options: Annotated[list[LongText], Field(max_length=26, description="The options of a multiple-choice question.")] = []
 
     def call(self, caller: Caller) -> GivenAnswer:
@@ -86,8 +86,8 @@ class SearchTool(Restrictable):
 class AuditTool(McpTool):
     """Trace an answer of `ask` back: lines, edges, triples, evidence, documents, and the calls of models with their cost.
 
-    Use it when somebody wants to know where an answer comes from, or whether to trust it. Returns each line with what is behind
-    it. `live` is false if the store has changed since, `changed` is true if a text was altered.
+    Use it when somebody wants to know where an answer comes from, or whether to trust it. Returns each line with its
+    origin. `live` is false if the store has changed since, `changed` is true if a text was altered.
 
     Example: {"answer_id": "3f2a9c"}
     """
@@ -110,7 +110,7 @@ class StoredAnswerTool(McpTool):
 
 
 class SubgraphTool(McpTool):
-    """Show everything that is stored of one document or question: evidence, entities, triples and edges.
+    """Show everything that is stored about one document or question: evidence, entities, triples and edges.
 
     Use it after `search` or `list_sources`, with the id of a source. Returns the subgraph with the confidence of each triple.
 
@@ -149,7 +149,7 @@ class JobTool(McpTool):
     budget_usd: Budget = None
 
     def limit(self, settings: Settings) -> float:
-        """Return what the work may cost in US dollars. A limit of the settings is never exceeded."""
+        """Return the maximum cost of the work in US dollars. It never exceeds the limit in the settings."""
         return min((limit for limit in (self.budget_usd, settings.budget_usd) if limit is not None), default=0.0)
 
     def start(self, graph: DragGraph, **run: Any) -> RunHandle[Any]:
@@ -181,7 +181,7 @@ class DistillTool(JobTool):
 
     def limit(self, settings: Settings) -> float:
         if self.budget_usd is None and settings.budget_usd is None:
-            raise ConfigurationError("Distilling needs a budget.", hint='Pass "budget_usd", for example 0.5.')
+            raise ConfigurationError("Distilling requires a budget.", hint='Pass "budget_usd", for example 0.5.')
         return super().limit(settings)
 
     def start(self, graph: DragGraph, **run: Any) -> RunHandle[Any]:
@@ -198,7 +198,7 @@ class IngestTool(JobTool):
     """Read a text into the knowledge graph as a document, or replace the document of that name.
 
     Use it when the user wants a text to be remembered as a source. Reading by rules is free; with a model it needs a budget.
-    Returns what became of the document, with its id, or a job that still runs.
+    Returns the outcome and the id of the document, or a job that still runs.
 
     Example: {"text": "Steam drives the crane.", "name": "harbour.txt"}
     """
@@ -225,14 +225,14 @@ class IngestFilesTool(JobTool):
     """Read files of the user's folder into the knowledge graph: a file, or a folder with everything in it.
 
     Use it when the user wants files to be sources. Only one folder is open to you, and paths are relative to it. Unchanged
-    files are skipped. Reading by rules is free; with a model it needs a budget. Returns what became of each document.
+    files are skipped. Reading by rules is free; with a model it needs a budget. Returns the outcome for each document.
 
     Example: {"path": "reports/2024.pdf"}
     """
 
     name = "ingest_files"
     kind = "ingest"
-    path: Annotated[ShortText, Field(description="A path inside the folder; . is all of it.")]
+    path: Annotated[ShortText, Field(description="A path inside the folder. Use . for the whole folder.")]
 
     def start(self, graph: DragGraph, **run: Any) -> RunHandle[Any]:
         return graph.ingest(self.path, **run)
@@ -241,7 +241,7 @@ class IngestFilesTool(JobTool):
         """Return it with the path below `folder`. Raises ConfigurationError for a path that leaves it."""
         path = (folder / self.path).resolve()
         if not path.is_relative_to(folder.resolve()):
-            raise ConfigurationError("The path leaves the folder that may be read.", hint="Pass a path inside the folder.")
+            raise ConfigurationError("The path is outside the folder that may be read.", hint="Pass a path inside the folder.")
         return self.model_copy(update={"path": str(path)})
 
 
@@ -257,8 +257,8 @@ class CorrectTool(McpTool):
     name = "correct"
     role = "editor"
     id: StoredId
-    verdict: Annotated[Literal["wrong", "right", "undo"], Field(description="`undo` takes an earlier verdict back.")]
-    note: Annotated[ShortText, Field(description="Why. It is shown in audits.")] = ""
+    verdict: Annotated[Literal["wrong", "right", "undo"], Field(description="`undo` removes an earlier verdict.")]
+    note: Annotated[ShortText, Field(description="Reason, shown in audits.")] = ""
 
     def call(self, caller: Caller) -> Any:
         verdict = None if self.verdict == "undo" else self.verdict

@@ -28,7 +28,7 @@ class Metrics:
 
     @contextmanager
     def counted_ask(self, mode: str) -> Iterator[Callable[[GivenAnswer], None]]:
-        """Count the question that the block asks: as failed if it raises, else by the answer that the function receives."""
+        """Count the question of the block: as failed if the block raises, otherwise by the answer passed to the function."""
         outcome = "failed"
 
         def count(given: GivenAnswer) -> None:

@@ -17,13 +17,13 @@ router = APIRouter(responses=REPLIES)
 
 @router.get("/health")
 async def health(request: Request) -> dict[str, str]:
-    """Say that the process answers; `instance` changes with each start. Needs no key."""
+    """Report that the process responds; `instance` changes with each start. Needs no key."""
     return {"status": "ok", "instance": instance_of(state_of(request).local_token)}
 
 
 @router.get("/ready")
 async def ready(request: Request) -> JSONResponse:
-    """Say whether questions are accepted: 503 while the service stops. Needs no key."""
+    """Report whether questions are accepted: 503 while the service is stopping. Needs no key."""
     is_stopping = state_of(request).asks.is_closed
     return JSONResponse({"status": "stopping" if is_stopping else "ready"}, 503 if is_stopping else 200)
 

@@ -26,7 +26,7 @@ Resolve = Callable[[str, int], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A page, and a name for it that ends as its media type requires."""
+    """A page, and a name for it whose extension matches the media type."""
 
     name: str
     content: bytes
@@ -43,22 +43,22 @@ def resolve(host: str, port: int) -> list[str]:
 def public_address(url: "httpx.URL", find: Resolve = resolve) -> str:
     """Return the IP address to connect to.
 
-    Raises ConfigurationError if the URL is not an ordinary one, or if any address of its host is not public; DocumentUnusable
-    if the host is not found.
+    Raises ConfigurationError if the URL is not a plain http or https address, or an address of its host is not public.
+    Raises DocumentUnusable if the host is not found.
     """
     hint = "Use the http or https address of a public page."
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
         raise ConfigurationError("The service does not fetch this URL.", hint=hint)
     addresses = find(url.host, url.port or (443 if url.scheme == "https" else 80))
     if not addresses or not all(_is_public(address) for address in addresses):
-        raise ConfigurationError(f"The host {url.host!r} is not a public one.", hint=hint)
+        raise ConfigurationError(f"The host {url.host!r} is not public.", hint=hint)
     return addresses[0]
 
 
 def fetch_page(address: str, *, find: Resolve = resolve, transport: "httpx.BaseTransport | None" = None) -> FetchedPage:
     """Fetch a page; every redirect is checked like the first address, and only checked IP addresses are connected to.
 
-    Raises what `public_address` raises, and DocumentUnusable if the page cannot be fetched, is too large, or is no document.
+    Raises the errors of `public_address`, and DocumentUnusable if the page cannot be fetched, is too large, or is no document.
     """
     import httpx
 
@@ -84,7 +84,7 @@ def fetch_page(address: str, *, find: Resolve = resolve, transport: "httpx.BaseT
 
 
 def parsed_url(address: str) -> "httpx.URL":
-    """Return a URL. Raises ConfigurationError if it is none."""
+    """Return a URL. Raises ConfigurationError if it is not valid."""
     import httpx
 
     try:

@@ -1,4 +1,4 @@
-"""Middleware that refuses requests of other web pages, and bodies that are too large or too slow."""
+"""Middleware that refuses requests from other web pages, and bodies that are too large or too slow."""
 
 import asyncio
 import re
@@ -13,14 +13,14 @@ from drag_graph.service.limits import Limits
 
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 CLOSE = {"Connection": "close"}
-"""Header of a reply before the whole body was read."""
+"""Header of a reply that is sent before the whole body was read."""
 
 
 class RequestLimits:
     """Applies `Limits` to each request before a route receives it.
 
-    A web page of somebody else can let a browser send requests here, also under a name of its own that leads to this machine
-    (DNS rebinding). So the Host header must be an address or a known name, and an Origin must be this service or a known one.
+    A foreign web page can make a browser send requests to this service, even under its own host name (DNS rebinding). So the
+    Host header must be an address or a known name, and an Origin must be this service or a known one.
     `uploads` are the beginnings of paths whose bodies may be large.
     """
 
@@ -56,7 +56,7 @@ class RequestLimits:
         for origin in headers.getlist("origin"):
             if origin not in self._origins and _place_of(origin) != hosts[0].lower():
                 hint = "Name its origin with `--cors-origin`."
-                raise RequestRefused(403, "OriginRefused", "Another web page sent the request.", hint=hint, headers=CLOSE)
+                raise RequestRefused(403, "OriginRefused", "The request came from another web page.", hint=hint, headers=CLOSE)
 
     def _bounded(self, receive: Receive, largest: int) -> Receive:
         """Return `receive` that raises RequestRefused once the body is too large or too slow."""
@@ -66,7 +66,7 @@ class RequestLimits:
         async def bounded() -> Message:
             nonlocal size, is_complete
             if is_complete:
-                return await receive()  # waits for the client to leave
+                return await receive()  # waits until the client disconnects
             try:
                 async with asyncio.timeout_at(deadline):
                     message = await receive()
@@ -108,7 +108,7 @@ def _is_address(name: str) -> bool:
 
 
 def _place_of(origin: str) -> str:
-    """Return host and port of an origin; empty if it has none, as `null`."""
+    """Return host and port of an origin; empty if it has none, such as `null`."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:

@@ -1,4 +1,4 @@
-"""HTTP/1.1 that does not wait for ever: uvicorn limits the time between requests, but not that of a request's head."""
+"""HTTP/1.1 with a time limit for the head of a request. uvicorn limits only the time between requests."""
 
 import asyncio
 from typing import Any, ClassVar

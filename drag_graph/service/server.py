@@ -23,7 +23,7 @@ from drag_graph.sites.cloud.cloud_server import KEEP_ALIVE, PEM, address_of, bou
 from drag_graph.sites.wire import is_loopback
 
 GRACE = 20
-"""Seconds in which open requests are finished at the end."""
+"""Seconds that open requests have to finish at the end."""
 LOOPBACK = "127.0.0.1"
 
 
@@ -38,25 +38,25 @@ class ServicePlace:
     is_behind_proxy: bool = False
 
     def check(self, *, has_keys: bool) -> None:
-        """Raise ConfigurationError if strangers could use the service, requests could be read, or a file is missing."""
+        """Raise ConfigurationError if the service would be open to others or unencrypted, or a file is missing."""
         if (self.certificate is None) != (self.key is None):
-            raise ConfigurationError("TLS needs a certificate and its key.", hint="Pass both, or neither.")
+            raise ConfigurationError("TLS requires a certificate and its key.", hint="Pass both, or neither.")
         for file in (self.certificate, self.key):
             if file is not None and not file.is_file():
                 raise ConfigurationError(f"There is no file {file}.", hint=PEM)
         if is_loopback(self.host) and not self.is_behind_proxy:
             return
         if not has_keys:
-            hint = "Add a key with `drag-graph keys add NAME --role reader`, or listen at 127.0.0.1."
-            raise ConfigurationError("A service that other machines can reach needs keys.", hint=hint)
+            hint = "Add a key with `drag-graph keys add NAME --role reader`, or listen on 127.0.0.1."
+            raise ConfigurationError("A service that other machines can reach requires keys.", hint=hint)
         if self.certificate is None and not self.is_behind_proxy:
             hint = "Pass a certificate and its key, or `behind_proxy=True` if a proxy encrypts the requests."
-            raise ConfigurationError(f"Requests to {self.host} would cross the network unencrypted.", hint=hint)
+            raise ConfigurationError(f"Requests to {self.host} would be sent unencrypted over the network.", hint=hint)
 
 
 @contextmanager
 def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRing | None) -> Iterator[RunningService]:
-    """Serve while the block runs, and lend the address. The store stays open for writing, by this process alone.
+    """Serve while the block runs, and yield the address. The store stays open for writing, only by this process.
 
     At the end no new work is accepted, the running job is interrupted, and open requests have `GRACE` seconds.
 

@@ -1,4 +1,4 @@
-"""The FastAPI application: its routes, and what every request passes."""
+"""The FastAPI application: its routes and middleware."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -42,7 +42,7 @@ def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, lo
     """Return the service over `graph`. Without a `keyring`, every caller is an administrator.
 
     `local_token` counts as an administrator's key. The caller closes `app.state.service.asks` and `app.state.access`.
-    Jobs are done while the application runs (its lifespan).
+    Jobs run while the application runs (its lifespan).
     """
     pages: Any = {"docs_url": None, "redoc_url": None}  # their scripts come from other servers
     app = FastAPI(title="drag-graph", version=__version__, telemetry=NO_TELEMETRY, lifespan=_doing_jobs, **pages)

@@ -1,4 +1,4 @@
-"""The service's own SQLite file: keys and jobs of one store, all its namespaces."""
+"""The service's own SQLite file: the keys and jobs of one store, for all its namespaces."""
 
 from drag_graph.ledger.sqlite_file import FileKind
 
@@ -19,7 +19,7 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_of_state ON jobs (state)
 """,
     hint="Free disk space, or correct the permissions of {path}.",
-    restore="Restore {path} from a backup, or move it away: then there are no keys, and jobs that had not ended are lost.",
+    restore="Restore {path} from a backup, or move it away. All keys and unfinished jobs are then lost.",
     application=0x64726773,
     version=1,
 )

@@ -1,4 +1,4 @@
-"""What the routes of one service share: `request.app.state.service`."""
+"""The state that all routes of a service share: `request.app.state.service`."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ from drag_graph.service.metrics import Metrics
 class ServiceState:
     """The application with its limits, metrics and queue.
 
-    Without a `keyring`, callers need no key. `local_token` is the token of the discovery file, which counts as an
-    administrator's; empty for none.
+    Without a `keyring`, callers need no key. A caller with `local_token`, the token of the discovery file, is an
+    administrator; empty for none.
     """
 
     graph: DragGraph

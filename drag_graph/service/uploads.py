@@ -28,7 +28,7 @@ def check_uploads(files: Sequence[UploadFile]) -> None:
         seen.add(name.casefold())
         declared = (file.content_type or "").partition(";")[0].strip().lower()
         if not is_supported(name) or not _fits(declared, PurePosixPath(name).suffix.lower()):
-            message = f"The file {name!r} is not supported, or its media type {declared[:80]!r} does not match its ending."
+            message = f"The file {name!r} is not supported, or its media type {declared[:80]!r} does not match its extension."
             raise RequestRefused(415, "MediaTypeRefused", message, hint=f"Supported: {KINDS}.")
 
 
@@ -48,7 +48,7 @@ def save_uploads(files: Sequence[UploadFile], folder: Path) -> None:
 
 
 def address_of_upload(name: str) -> str:
-    """Return the address by which the document of an uploaded file is recognised."""
+    """Return the address that identifies the document of an uploaded file."""
     return f"upload:{quote(name)}"
 
 

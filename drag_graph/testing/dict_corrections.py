@@ -1,4 +1,4 @@
-"""Corrections in the store in memory."""
+"""Corrections of the store in memory."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager

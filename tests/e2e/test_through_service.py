@@ -134,7 +134,7 @@ def test_an_answer_is_streamed_by_the_service(folder):
 def test_a_flag_that_the_service_cannot_honour_is_refused_by_name(run, command, named):
     refused = run(*command)
     assert (refused.code, refused.out) == (2, "")
-    assert f"The running service cannot honour {named}." in refused.err
+    assert f"The running service does not support {named}." in refused.err
     assert "--no-service" in refused.err
 
 

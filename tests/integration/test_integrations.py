@@ -218,7 +218,7 @@ def test_a_graph_document_needs_a_text_and_a_name_of_its_own(graph):
     before = len(graph.show())
     good = graph_document("Anna works.", metadata={"source": "a"})
     for bad in (graph_document("", metadata={"source": "b"}), graph_document("Text."), good):
-        with pytest.raises(ConfigurationError, match="Graph document 2 has no text, or no name of its own"):
+        with pytest.raises(ConfigurationError, match="Graph document 2 has no text, or no unique name"):
             from_graph_documents(graph, [good, bad])
     assert len(graph.show()) == before
 

@@ -94,7 +94,7 @@ def test_a_file_is_not_trusted_blindly(tmp_path):
         file.chmod(0o600)
         assert running_service(file)
         with (
-            pytest.raises(ConfigurationError, match="already runs"),
+            pytest.raises(ConfigurationError, match="already running"),
             announced(file, RunningService("http://127.0.0.1:1", "x")),
         ):
             pass

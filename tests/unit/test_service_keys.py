@@ -64,7 +64,7 @@ def test_a_revocation_by_another_process_counts_at_once(ring, path):
         assert other.revoke("a").state == "revoked"
     assert ring.find(secret) is None
     assert not ring.is_empty()
-    with pytest.raises(ConfigurationError, match="There is a key 'a' already"):
+    with pytest.raises(ConfigurationError, match="A key named 'a' already exists"):
         ring.add("a", "reader", ["n"])
     with pytest.raises(NotStored):
         ring.revoke("b")

@@ -245,7 +245,7 @@ class Engine:
 
     @contextmanager
     def _borrowed(self, *, fresh: bool = False) -> Iterator[Any]:
-        """Lend an idle reading connection, or a new one. One that met an error, or is `fresh`, is not lent again."""
+        """Yield an idle reading connection, or a new one. A connection with an error, or a `fresh` one, is not used again."""
         with self._reading:
             self._reading.wait_for(lambda: not self._is_waited_for)
             self._readers += 1

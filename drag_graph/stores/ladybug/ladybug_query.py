@@ -13,7 +13,7 @@ _REFUSALS = (
     *("Binder exception", "Catalog exception", "Can not execute a write query", "Connection Exception", "Conversion"),
     *("Parser exception", "Parameter", "Runtime exception", "Overflow exception"),
 )
-"""How messages of the engine begin that are about the statement."""
+"""Beginnings of the engine's messages about a statement."""
 
 
 def read_rows(connection: Any, statement: str, limit: int, seconds: float, location: str) -> QueryRows:

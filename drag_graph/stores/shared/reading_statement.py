@@ -1,7 +1,7 @@
-"""Statements that a person wrote: what may be executed, and their values as JSON.
+"""Check the statements that people write, and convert their values to JSON.
 
-The engines refuse writes, and more than one statement at once. They do not refuse to read and write files or other servers, or
-to call procedures, so that is checked here.
+The engines refuse writes, and more than one statement at once. They do not refuse access to files or other
+servers, or calls of procedures, so drag-graph checks for these here.
 """
 
 import base64
@@ -21,7 +21,7 @@ _BRACKET = re.compile(r"[(\[{]|[)\]}]")
 _CASE = re.compile(r"\bCASE\b", re.IGNORECASE)
 DEEPEST = 30
 """Maximum nesting. ladybug 0.22 needs minutes for a list in 400 lists, and more crash the process."""
-HINT = "Write one statement that only reads: MATCH, WITH, UNWIND, RETURN."
+HINT = "Write one read-only statement: MATCH, WITH, UNWIND, RETURN."
 
 
 def check_reads(statement: str) -> None:
@@ -42,7 +42,7 @@ def check_reads(statement: str) -> None:
 
 
 def unusable(message: str) -> ConfigurationError:
-    """Return the error for a statement that the engine refuses; the first line of its message says why."""
+    """Return the error for a statement that the engine refuses, with the first line of the engine's message."""
     reason = message.strip().splitlines()[0].rstrip(".") if message.strip() else "no reason is given"
     return ConfigurationError(f"The store refuses the statement: {reason}.", hint=HINT)
 

@@ -58,7 +58,7 @@ def correction_record(item: Correction, namespace: str) -> dict[str, Any]:
 
 
 def by_change(corrections: Iterator[Correction]) -> list[Correction]:
-    """Return corrections, the last changed first, ties by the id of their target."""
+    """Return corrections, most recently changed first, ties by the id of their target."""
     return sorted(sorted(corrections, key=attrgetter("target_id")), key=attrgetter("changed_at"), reverse=True)
 
 

@@ -36,7 +36,7 @@ def saved(store: GraphStore, name: str = "first", **given: Any) -> Subgraph:
 
 
 class CorrectionContract(Contract):
-    """What a person said stays until it is undone, or what it is about is erased."""
+    """A correction stays until it is undone, or until its target is erased."""
 
     def test_what_is_written_is_read_and_the_last_verdict_counts(self, store: GraphStore) -> None:
         assert (store.corrections.read(), store.corrections.rejected()) == ([], RejectedClaims())
