@@ -23,7 +23,8 @@ from drag_graph.app.run_handle import RunHandle
 from drag_graph.ask.answer_file import read_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import UNKEPT, Asker
-from drag_graph.compose.model_factories import asked_as, check_teacher
+from drag_graph.ask.follow_up import FollowUp, Turn, whole_question
+from drag_graph.compose.model_factories import asked_as, check_teacher, privacy_level, student_is_here
 from drag_graph.compose.session import Session
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
@@ -31,6 +32,7 @@ from drag_graph.inputs import InputLine
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.manage.source_listing import newest_sources
+from drag_graph.models.model_choice import NEAREST
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.model_roles import OnToken
 from drag_graph.report.audit_document import answer_document, stored_answer
@@ -55,6 +57,7 @@ class Answering(ResourceUser):
         since: str = "",
         until: str = "",
         tags: Sequence[str] = (),
+        instruction: str = "",
         on_token: OnToken | None = None,
         **settings: Any,
     ) -> GivenAnswer:
@@ -63,8 +66,9 @@ class Answering(ResourceUser):
         `query_id` asks a stored query instead: its id, the beginning of its id, or the input's own id. `keep=False` only needs
         read access to the store. With `distill_missing` the teacher is asked first if nothing relevant is stored. A site asks
         its cloud if the local answer is not sure, unless `local`. `sources`, `since`, `until` and `tags` restrict the search as
-        they do for `search`. `on_token` receives each further part of the answer to an open question while the student writes
-        it; the returned text can differ from it, because wrong citations are removed. `settings` override those of the object.
+        they do for `search`. `instruction` replaces that of `system_prompt`. `on_token` receives each further part of the
+        answer to an open question while the student writes it; the returned text can differ from it, because wrong citations
+        are removed. `settings` override those of the object.
 
         If another process is writing to an embedded store, the answer comes from its last committed state and is not kept.
 
@@ -78,7 +82,11 @@ class Answering(ResourceUser):
                 other = "distill_missing" if distill_missing else "options" if options else "Restrictions of the search"
                 raise ConfigurationError(f"{other} and a query id exclude each other.", hint="Pass the question instead.")
             names = asked_as(resources.settings, query_id)
-            return self._retried(resources, keep, lambda asking: asking.asker.ask_stored(query_id, names, on_token), local=True)
+            return self._retried(
+                *(resources, keep, lambda asking: asking.asker.ask_stored(query_id, names, on_token)),
+                local=True,
+                instruction=instruction,
+            )
         query = one_question(question or "", options, resources.settings)
         asks = InputLine(1, query)
         return self._retried(
@@ -86,6 +94,7 @@ class Answering(ResourceUser):
             local=local,
             distill_missing=distill_missing,
             only=only,
+            instruction=instruction,
         )
 
     def _retried(self, resources: Resources, keep: bool, ask: "Callable[[_Asking], AskResult]", **options: Any) -> GivenAnswer:
@@ -138,6 +147,22 @@ class Answering(ResourceUser):
                 return GivenAnswers(report, Tracing(resources), asking.not_distilled)
 
         return RunHandle(run, resources, wait=wait)
+
+    def follow_up(self, question: str, turns: Sequence[Turn], **settings: Any) -> FollowUp:
+        """Let the student rewrite a question so that it can be understood without the `turns` of the conversation before it.
+
+        `nearest` cannot, and a conversation does not leave this machine unless `privacy` is off. The question then stays as it
+        is, and the result has the reason. Raises ModelError if the student cannot be used.
+        """
+        resources = self._resources.changed(settings)
+        if not turns:
+            return FollowUp(question)
+        if resources.settings.student == NEAREST:
+            return FollowUp(question, f"the student {NEAREST} cannot rewrite questions")
+        if not student_is_here(resources.settings) and privacy_level(resources.settings, asks=True) != "off":
+            return FollowUp(question, "with privacy on, a conversation is not sent to a student on another machine")
+        with resources.in_use():
+            return whole_question(question, turns, resources.gated_student())
 
     def answers(self, query_id: str | None = None, *, limit: int = 50) -> AnswerList:
         """List stored answers, of one query if an id is given, newest first. `limit` is at least 1."""
@@ -255,6 +280,7 @@ def _asking(
     local: bool = False,
     distill_missing: bool = False,
     only: Restriction = EVERYTHING,
+    instruction: str = "",
 ) -> Iterator[_Asking]:
     settings = resources.settings
     if only and distill_missing:
@@ -275,7 +301,7 @@ def _asking(
     with ExitStack() as stack:
         try:
             session, unkept = stack.enter_context(resources.asking(keep=keep, create=distill_missing))
-            asker = session.asker(unkept=unkept, only=only)
+            asker = session.asker(unkept=unkept, only=only, instruction=instruction)
         except StoreUnfit as error:
             if keep and _is_readable(resources):
                 error.hint = f"{error.hint} `drag-graph ask --no-keep` works with read-only access to the store.".strip()

@@ -37,6 +37,8 @@ class AskResult:
     probabilities: tuple[float, ...] = ()
     """Of the options, in their order."""
     context_tokens: int = 0
+    reply_tokens: int = 0
+    """Number of tokens that the student wrote, under its own tokenizer."""
     how: str = ""
     """How the context lines were found, such as `same question` or `search`."""
     dropped: tuple[tuple[str, str], ...] = ()

@@ -301,6 +301,7 @@ class Asker:
             answer=answer,
             probabilities=reply.probabilities,
             context_tokens=self._student.count_tokens(block(prompt.lines)) if prompt.lines else 0,
+            reply_tokens=self._student.count_tokens(student_reply.text),
             dropped=dropped,
             weighed=found.weighed,
             # The hash of the original prompt would give away a name, since the rest of the prompt is known.

@@ -209,12 +209,18 @@ class Session:
         )
 
     def asker(
-        self, student: Student | None = None, *, unkept: str = "", mode: Mode | None = None, only: Restriction = EVERYTHING
+        self,
+        student: Student | None = None,
+        *,
+        unkept: str = "",
+        mode: Mode | None = None,
+        only: Restriction = EVERYTHING,
+        instruction: str = "",
     ) -> Asker:
         """Return an asker with the student and mode of the settings unless others are given; `only` restricts its searches.
 
         Answers are stored unless there is a reason why they are `unkept`. A student on this machine is asked the original
-        question.
+        question. `instruction` replaces that of the settings.
 
         Raises StoreUnfit if another embedder filled the store, or if answers cannot be stored because it can only be read.
         """
@@ -234,7 +240,7 @@ class Session:
             only=only,
             checker=self.checker(),
             quoting=NearestStudent(self.embedder) if settings.abstain and settings.student != NEAREST else None,
-            instruction=instruction_of(settings),
+            instruction=instruction or instruction_of(settings),
         )
 
     def claim_embedder(self) -> None:

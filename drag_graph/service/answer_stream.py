@@ -20,8 +20,29 @@ SILENCE = 15.0
 Ask = Callable[[OnToken | None], Mapping[str, Any]]
 
 
-def streamed(asks: AskQueue, ask: Ask) -> StreamingResponse:
-    """Return the reply that streams an answer: `token` events, then `answer`, or `error`.
+def event(name: str, document: Mapping[str, Any]) -> str:
+    """Return a server-sent event. JSON escapes line breaks, so its data is one line."""
+    return f"event: {name}\ndata: {json.dumps(document, ensure_ascii=False)}\n\n"
+
+
+class OwnEvents:
+    """The events of a stream: one for each part of the answer, and the last one."""
+
+    def token(self, text: str) -> str:
+        """Return the event of a further part of the answer."""
+        return event("token", {"text": text})
+
+    def answer(self, document: Mapping[str, Any]) -> str:
+        """Return the event of the whole answer."""
+        return event("answer", document)
+
+    def error(self, error: BaseException) -> str:
+        """Return the event that ends a failed answer."""
+        return event("error", body_of(error))
+
+
+def streamed(asks: AskQueue, ask: Ask, events: OwnEvents | None = None) -> StreamingResponse:
+    """Return the reply that streams an answer: an event for each token, then one for the answer, or for an error.
 
     If the client disconnects, the student is stopped at its next token. Raises RequestRefused if too many questions wait.
     """
@@ -34,11 +55,13 @@ def streamed(asks: AskQueue, ask: Ask) -> StreamingResponse:
 
     future = asks.submit(lambda: ask(on_token))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(asks, future, tokens, left), media_type=EVENT_STREAM, headers=headers)
+    return StreamingResponse(
+        _events(asks, future, tokens, left, events or OwnEvents()), media_type=EVENT_STREAM, headers=headers
+    )
 
 
 async def _events(
-    asks: AskQueue, future: Future[Mapping[str, Any]], tokens: asyncio.Queue[str], left: threading.Event
+    asks: AskQueue, future: Future[Mapping[str, Any]], tokens: asyncio.Queue[str], left: threading.Event, events: OwnEvents
 ) -> AsyncIterator[str]:
     result = asyncio.ensure_future(asks.result(future))
     try:
@@ -46,22 +69,17 @@ async def _events(
             waiting = asyncio.ensure_future(tokens.get())
             await asyncio.wait({waiting, result}, timeout=SILENCE, return_when=asyncio.FIRST_COMPLETED)
             if waiting.done():
-                yield event("token", {"text": waiting.result()})
+                yield events.token(waiting.result())
                 continue
             waiting.cancel()
             if not result.done():
                 yield ": waiting\n\n"
             elif tokens.empty():
                 break
-        yield event("answer", result.result())
+        yield events.answer(result.result())
     except Exception as error:  # noqa: BLE001 - the reply has begun, so the error is sent as an event
         log_unexpected(error)
-        yield event("error", body_of(error))
+        yield events.error(error)
     finally:
         left.set()
         result.cancel()
-
-
-def event(name: str, document: Mapping[str, Any]) -> str:
-    """Return a server-sent event. JSON escapes line breaks, so its data is one line."""
-    return f"event: {name}\ndata: {json.dumps(document, ensure_ascii=False)}\n\n"

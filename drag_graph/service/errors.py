@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from drag_graph import errors, log
+from drag_graph.service.openai_errors import OPENAI_PATHS, OPENAI_STATUSES, openai_error
 
 STATUSES: Mapping[type[errors.DragGraphError], int] = {
     errors.DragGraphError: 500,
@@ -92,13 +93,16 @@ def body_of(error: BaseException) -> dict[str, Any]:
     return {"error": {"type": kind, "message": message, "hint": hint}}
 
 
-def reply_to(error: BaseException) -> JSONResponse:
-    """Return the reply to a request that ended with an error, and log an unexpected one."""
+def reply_to(error: BaseException, path: str = "") -> JSONResponse:
+    """Return the reply to a request for `path` that ended with an error, and log an unexpected one."""
     status = 422 if isinstance(error, RequestValidationError) else status_of(error)
     log_unexpected(error)
     headers = dict(getattr(error, "headers", None) or {})
     if getattr(error, "retryable", False):
         headers["Retry-After"] = str(RETRY_SECONDS)
+    if path.startswith(OPENAI_PATHS):
+        body = openai_error(body_of(error), status, getattr(error, "param", None))
+        return JSONResponse(body, OPENAI_STATUSES.get(status, status), headers)
     return JSONResponse(body_of(error), status, headers)
 
 
@@ -111,8 +115,8 @@ def log_unexpected(error: BaseException) -> None:
 def add_error_handlers(app: FastAPI) -> None:
     """Make the application reply to errors with this body."""
 
-    async def handle(_request: Request, error: Exception) -> JSONResponse:
-        return reply_to(error)
+    async def handle(request: Request, error: Exception) -> JSONResponse:
+        return reply_to(error, request.url.path)
 
     for kind in (errors.DragGraphError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, handle)

@@ -42,7 +42,7 @@ class RequestLimits:
             largest = self._limits.upload_bytes if scope["path"].startswith(self._uploads) else self._limits.body_bytes
             _check_length(headers, largest)
         except RequestRefused as error:
-            await reply_to(error)(scope, receive, send)
+            await reply_to(error, scope["path"])(scope, receive, send)
             return
         await self._app(scope, self._bounded(receive, largest), send)
 

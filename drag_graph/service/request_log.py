@@ -39,7 +39,7 @@ class RequestLog:
         try:
             await self._app(scope, receive, answer)
         except Exception as error:  # noqa: BLE001 - becomes the reply
-            reply = reply_to(error)
+            reply = reply_to(error, scope["path"])
             if not status:
                 await reply(scope, receive, answer)
         finally:

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
 from drag_graph.app.application import DragGraph
-from drag_graph.service import asking_routes, correction_routes, job_routes, mcp_routes, monitoring_routes
+from drag_graph.service import asking_routes, correction_routes, job_routes, mcp_routes, monitoring_routes, openai_routes
 from drag_graph.service.access import ServiceAccess
 from drag_graph.service.ask_queue import AskQueue
 from drag_graph.service.errors import add_error_handlers
@@ -24,11 +24,18 @@ from drag_graph.version import __version__
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 METHODS = ("GET", "POST", "DELETE")
 CORS_HEADERS = ("authorization", "content-type", "x-namespace")
-EXPOSED = ("x-request-id", "x-total-count")
+EXPOSED = ("x-request-id", "x-total-count", "x-answer-id")
 """Headers of requests and replies that pages of other origins can use."""
 UPLOADS = ("/api/v1/jobs/ingest",)
 """Paths with bodies of up to `Limits.upload_bytes`."""
-ROUTERS = (monitoring_routes.router, asking_routes.router, correction_routes.router, job_routes.router, mcp_routes.router)
+ROUTERS = (
+    monitoring_routes.router,
+    asking_routes.router,
+    openai_routes.router,
+    correction_routes.router,
+    job_routes.router,
+    mcp_routes.router,
+)
 
 
 def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, local_token: str = "") -> FastAPI:
