@@ -81,8 +81,9 @@ def test_answers_next_to_a_writer_in_another_namespace_are_those_given_alone(pla
     assert all(len(given) == THREADS for given in answers.values())
 
 
-def test_answers_next_to_a_writer_in_the_same_namespace_are_of_a_committed_state(place, tmp_path):
-    with DragGraph(**{**place, "store": str(tmp_path / "states.lbug")}) as states:
+def test_answers_next_to_a_writer_in_the_same_namespace_are_of_a_committed_state(place):
+    with DragGraph(**place) as graph:
+        states = graph.in_namespace(uuid.uuid4().hex)
         queries = questions(states, 8)
         texts = [*NEW[:2], queries[1].text]
         possible = {text: set() for text in texts}
@@ -90,8 +91,8 @@ def test_answers_next_to_a_writer_in_the_same_namespace_are_of_a_committed_state
             distill(states, [query])
             for text in texts:
                 possible[text].add(shown(states.ask(text)))
-    assert max(len(answers) for answers in possible.values()) > 1
-    with DragGraph(**place) as graph:
+        assert max(len(answers) for answers in possible.values()) > 1
+        queries = questions(graph, 8)
         distill(graph, queries[:1])
         answers = ask_together(graph, texts, lambda: [distill(graph, [query]) for query in queries[1:]])
     assert all(set(given) <= possible[text] for text, given in answers.items())
