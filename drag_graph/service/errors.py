@@ -83,9 +83,9 @@ def body_of(error: BaseException) -> dict[str, Any]:
         case RequestRefused():
             kind, message, hint = error.kind, error.detail, error.hint
         case HTTPException():
-            kind, message, hint = "HTTPError", f"{error.detail}.", "See the routes in docs/service.md or at /docs."
+            kind, message, hint = "HTTPError", f"{error.detail}.", "See the routes in docs/service.md or at /openapi.json."
         case RequestValidationError():
-            kind, message, hint = "RequestInvalid", _problem(error), "The schema of the request is at /docs."
+            kind, message, hint = "RequestInvalid", _problem(error), "The schema of the request is at /openapi.json."
         case _:
             kind, message = "InternalError", "The service failed. This is a fault of drag-graph."
             hint = "Report it with the log line of this request (X-Request-Id)."

@@ -143,6 +143,11 @@ class JobTable:
             counted = dict(rows.execute("SELECT state, count(*) FROM jobs GROUP BY state").fetchall())
         return {state: counted.get(state, 0) for state in STATES}
 
+    def spent_usd(self) -> float:
+        """Return what all jobs have spent, in US dollars."""
+        with self._file.reading() as rows:
+            return dollars(rows.execute("SELECT coalesce(sum(spent), 0) FROM jobs").fetchone()[0])
+
     def _select(self, condition: str, values: Sequence[Any]) -> list[ServiceJob]:
         with self._file.reading() as rows:
             return [_job(row) for row in rows.execute(f"{_READ} {condition}", values)]

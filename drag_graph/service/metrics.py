@@ -21,7 +21,7 @@ class Metrics:
         self.latency = Histogram("request_seconds", "Duration of requests by route.", ["method", "route"], **kept)
         self.asks = Counter("asks", "Questions by mode and outcome.", ["mode", "outcome"], **kept)
         self.tokens = Counter("tokens", "Tokens by model role and direction.", ["role", "direction"], **kept)
-        self.cost = Counter("cost_usd", "Cost of model calls in US dollars.", **kept)
+        self.cost = Gauge("jobs_cost_usd", "Cost of the model calls of all jobs in US dollars.", **kept)
         self.jobs = Gauge("jobs", "Jobs by state.", ["state"], **kept)
         self.queue = Gauge("asks_open", "Questions that are being answered, and that wait.", ["state"], **kept)
         self.store_bytes = Gauge("store_bytes", "Size of the embedded store's file.", **kept)

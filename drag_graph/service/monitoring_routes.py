@@ -36,5 +36,6 @@ async def metrics(request: Request, _caller: Annotated[Caller, Depends(requires(
     state.metrics.queue.labels("waiting").set(state.asks.waiting)
     for name, number in request.app.state.jobs.table.counts().items():
         state.metrics.jobs.labels(name).set(number)
+    state.metrics.cost.set(request.app.state.jobs.table.spent_usd())
     await run_in_threadpool(state.metrics.measure_store, state.graph.settings)
     return Response(generate_latest(state.metrics.registry), media_type=CONTENT_TYPE_LATEST)

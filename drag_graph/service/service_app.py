@@ -37,7 +37,8 @@ def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, lo
     `local_token` counts as an administrator's key. The caller closes `app.state.service.asks` and `app.state.access`.
     Jobs are done while the application runs (its lifespan).
     """
-    app = FastAPI(title="drag-graph", version=__version__, telemetry=NO_TELEMETRY, lifespan=_doing_jobs)
+    pages: Any = {"docs_url": None, "redoc_url": None}  # their scripts come from other servers
+    app = FastAPI(title="drag-graph", version=__version__, telemetry=NO_TELEMETRY, lifespan=_doing_jobs, **pages)
     state = ServiceState(graph, limits, Metrics(), AskQueue(limits), keyring, local_token)
     app.state.service = state
     app.state.access = ServiceAccess(graph, keyring, local_token)

@@ -17,7 +17,7 @@ from drag_graph.service.service_app import service_app
 
 API = "/api/v1"
 HERE = "http://127.0.0.1"
-OPEN = {"/health", "/ready", "/openapi.json", "/docs", "/docs/oauth2-redirect", "/redoc"}
+OPEN = {"/health", "/ready", "/openapi.json"}
 """Paths that need no key; they have nothing of the store."""
 RULES = {
     ("GET", "/metrics"): "reader",

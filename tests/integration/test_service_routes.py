@@ -142,6 +142,7 @@ def test_metrics_count_answers_by_outcome(graph):
     assert 'drag_graph_asks_total{mode="combined",outcome="failed"} 1.0' in text
     assert 'drag_graph_requests_total{method="POST",route="/api/v1/ask",status="404"} 1.0' in text
     assert "drag_graph_store_bytes 0.0" not in text
+    assert "drag_graph_jobs_cost_usd 0.0" in text
     assert QUESTION not in text
 
 
@@ -156,6 +157,7 @@ def test_a_service_of_its_own_has_metrics_of_its_own(client):
     [
         ("GET", "/api/v1/nothing", None, 404, "HTTPError"),
         ("PUT", "/api/v1/ask", None, 405, "HTTPError"),
+        ("GET", "/docs", None, 404, "HTTPError"),
         ("POST", "/api/v1/ask", {}, 422, "ConfigurationError"),
         ("POST", "/api/v1/ask", {"question": 7}, 422, "RequestInvalid"),
         ("POST", "/api/v1/ask", {"question": "a?", "student": "gguf:/etc/passwd"}, 422, "RequestInvalid"),
