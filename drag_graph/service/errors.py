@@ -1,10 +1,10 @@
 """Errors as replies: every error is `{"error": {"type", "message", "hint"}}` with one status for each class."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
@@ -108,11 +108,12 @@ def log_unexpected(error: BaseException) -> None:
         log.event("failed", level=logging.ERROR, reason=type(error).__name__)
 
 
-def add_error_handlers(app: FastAPI) -> None:
-    """Let the application reply to errors in our shape."""
+def add_error_handlers(app: FastAPI, page_of: Callable[[Request, Exception], Response]) -> None:
+    """Let the application reply to errors in our shape: to browsers with `page_of`, except below /api."""
 
-    async def handle(_request: Request, error: Exception) -> JSONResponse:
-        return reply_to(error)
+    async def handle(request: Request, error: Exception) -> Response:
+        is_browser = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+        return page_of(request, error) if is_browser else reply_to(error)
 
     for kind in (errors.DragGraphError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, handle)
