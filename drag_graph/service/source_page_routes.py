@@ -19,6 +19,17 @@ from drag_graph.service.pages import HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
 LISTED = 50
+WORDS = {
+    "Document": "document",
+    "Query": "question",
+    "Evidence": "passages",
+    "Entity": "names of things",
+    "TeacherCall": "records of a model that read it",
+    "TRIPLE": "claims",
+    "SIMPLE_EDGE": "merged claims",
+    "Answer": "answers that used it",
+}
+"""What labels and relationship types of the store are called; others keep their name."""
 TITLES = {"ingest": "Add documents", "distill": "Ask a teacher", "refresh": "Ask a teacher again", "link": "Join sources"}
 Queue = Annotated[JobQueue, Depends(queue_of)]
 router = APIRouter(include_in_schema=False)
@@ -73,7 +84,7 @@ async def erase_page(source_id: WholeId, request: Request, caller: PageEditor) -
     """List what would be deleted with a source."""
     stored = await run_in_threadpool(caller.graph.show, source_id)
     report = await run_in_threadpool(partial(caller.graph.store.erase, source_id, dry_run=True))
-    going = [f"{number} {kind}" for kind, number in report.to_dict()["would_erase"].items() if number]
+    going = [f"{number} {WORDS.get(kind, kind)}" for kind, number in report.to_dict()["would_erase"].items() if number]
     source = {**_source_view(stored.subgraph), "passages": [], "claims": []}
     return render(request, "source.html", caller=caller, title="Delete", source=source, going=going)
 
