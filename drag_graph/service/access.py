@@ -10,12 +10,18 @@ from fastapi import Request
 
 from drag_graph.app.application import DragGraph
 from drag_graph.errors import NotStored
+from drag_graph.service.browser_sessions import BrowserSessions
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.keys import ALL_NAMESPACES, ROLES, KeyRing, KeyRole
 from drag_graph.sites.wire import is_loopback
 
 LOCAL = "local"
 """Name of a caller with the token of this machine, or on the loopback address while there are no keys. No key has this name."""
+
+
+COOKIE = "drag_graph_session"
+FORM_TOKEN = "x-form-token"  # noqa: S105
+"""Header with the token of a form, which a script of our own pages can send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class ServiceAccess:
     """
 
     def __init__(self, graph: DragGraph, ring: KeyRing | None, local_token: str = "") -> None:
+        self.sessions = BrowserSessions()
         self._ring = ring
         self._graph = graph
         self._token = local_token
@@ -54,24 +61,38 @@ class ServiceAccess:
                 self._graphs[namespace] = self._opened.enter_context(self._graph.in_namespace(namespace))
             return self._graphs[namespace]
 
-    def caller(self, request: Request, role: KeyRole) -> Caller:
-        """Return the caller of a request.
+    def caller(self, request: Request, role: KeyRole, *, is_page: bool = False) -> Caller:
+        """Return the caller of a request. A route of a page checks the token of its form itself.
 
         Raises RequestRefused: 401 without a valid key, 403 if its role is below `role`. Raises NotStored for a namespace that
         the key does not open.
         """
-        name, own_role, namespaces = self._identity(request)
+        session_secret = self._session_secret(request, is_page=is_page)
+        name, own_role, namespaces = self._identity(request, session_secret)
         if ROLES.index(own_role) < ROLES.index(role):
             hint = "Use a key with this role: drag-graph keys add NAME --role ROLE"
             raise RequestRefused(403, "RoleTooLow", f"The role {role!r} is required; the key has {own_role!r}.", hint=hint)
         namespace = _unicode(request.headers.get("x-namespace", "")) or self._graph.settings.namespace
+        if session_secret and not namespaces & {namespace, ALL_NAMESPACES} and "x-namespace" not in request.headers:
+            namespace = min(namespaces)
         if not namespaces & {namespace, ALL_NAMESPACES}:
             raise NotStored(f"There is no namespace {namespace!r}.", hint="Name another namespace in the header X-Namespace.")
         return Caller(name, own_role, namespaces, self.graph_in(namespace))
 
-    def _identity(self, request: Request) -> tuple[str, KeyRole, frozenset[str]]:
+    def has_form_token(self, request: Request, token: str) -> bool:
+        """Whether a form that this browser received from us sent the token."""
+        return self.sessions.is_form_token(request.cookies.get(COOKIE, ""), token)
+
+    def _session_secret(self, request: Request, *, is_page: bool) -> str:
+        """Return the key of the browser's session; empty if the request has a key of its own, or may come from another site."""
+        if "authorization" in request.headers:
+            return ""
+        is_ours = is_page or request.method == "GET" or self.has_form_token(request, request.headers.get(FORM_TOKEN, ""))
+        return self.sessions.secret_of(request.cookies.get(COOKIE, "")) if is_ours else ""
+
+    def _identity(self, request: Request, session_secret: str) -> tuple[str, KeyRole, frozenset[str]]:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-        secret = secret.strip() if scheme.lower() == "bearer" else ""
+        secret = secret.strip() if scheme.lower() == "bearer" else session_secret
         key = self._ring.find(secret) if self._ring else None
         is_local = hmac.compare_digest(secret.encode(), self._token.encode()) and bool(self._token)
         if key is not None:

@@ -1,10 +1,10 @@
 """Errors as replies: every error is `{"error": {"type", "message", "hint"}}`, and each class has one status."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
@@ -112,11 +112,13 @@ def log_unexpected(error: BaseException) -> None:
         log.event("failed", level=logging.ERROR, reason=type(error).__name__)
 
 
-def add_error_handlers(app: FastAPI) -> None:
-    """Make the application reply to errors with this body."""
+def add_error_handlers(app: FastAPI, page_of: Callable[[Request, Exception], Response]) -> None:
+    """Let the application reply to errors in our shape: to browsers with `page_of`, except under /api and /v1."""
 
-    async def handle(request: Request, error: Exception) -> JSONResponse:
-        return reply_to(error, request.url.path)
+    async def handle(request: Request, error: Exception) -> Response:
+        path = request.url.path
+        is_browser = "text/html" in request.headers.get("accept", "") and not path.startswith(("/api/", "/v1/"))
+        return page_of(request, error) if is_browser else reply_to(error, path)
 
     for kind in (errors.DragGraphError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, handle)

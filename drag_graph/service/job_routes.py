@@ -86,12 +86,13 @@ class ExportRequest(RequestBody):
     full: bool = False
 
 
-def _queue(request: Request) -> JobQueue:
+def queue_of(request: Request) -> JobQueue:
+    """Return the jobs of the service that received a request."""
     queue: JobQueue = request.app.state.jobs
     return queue
 
 
-Queue = Annotated[JobQueue, Depends(_queue)]
+Queue = Annotated[JobQueue, Depends(queue_of)]
 
 
 @router.post("/distill", status_code=202)
@@ -143,29 +144,20 @@ async def ingest(request: Request, caller: Editor, queue: Queue) -> JSONResponse
     # Parsed here, after the key is known to be valid.
     limits = state_of(request).limits
     async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES, max_part_size=limits.upload_bytes) as form:
-        files, values = await _documents(form, allows_urls=limits.allows_urls)
-        text = values.pop("text", None)
-
-        def write(folder: FilePath) -> None:
-            (folder / DOCUMENTS).mkdir(mode=0o700)
-            save_uploads(files, folder / DOCUMENTS)
-            if text is not None:
-                (folder / TEXT).write_text(text, encoding="utf-8")
-
-        return await _submitted(queue, "ingest", caller, values, write)
+        return JSONResponse(await submit_documents(queue, caller, form, allows_urls=limits.allows_urls), 202)
 
 
 @router.get("")
 async def jobs(caller: Reader, queue: Queue, limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> JSONResponse:
     """List the last jobs of the namespace, newest first."""
     listed = await run_in_threadpool(queue.table.jobs, caller.graph.settings.namespace, limit)
-    return JSONResponse({"jobs": [_document(queue, job) for job in listed]})
+    return JSONResponse({"jobs": [job_document(queue, job) for job in listed]})
 
 
 @router.get("/{job_id}")
 async def job(job_id: JobId, caller: Reader, queue: Queue) -> JSONResponse:
     """Describe a job: its state, its progress, and its error."""
-    return JSONResponse(_document(queue, queue.table.job(job_id, caller.graph.settings.namespace)))
+    return JSONResponse(job_document(queue, queue.table.job(job_id, caller.graph.settings.namespace)))
 
 
 @router.get("/{job_id}/events", responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}})
@@ -181,7 +173,7 @@ async def events(job_id: JobId, caller: Reader, queue: Queue) -> Response:
 async def cancel(job_id: JobId, caller: Editor, queue: Queue) -> JSONResponse:
     """Cancel a job. Completed work stays; calls in flight are finished."""
     namespace = caller.graph.settings.namespace
-    return JSONResponse(_document(queue, await run_in_threadpool(queue.cancel, job_id, namespace)))
+    return JSONResponse(job_document(queue, await run_in_threadpool(queue.cancel, job_id, namespace)))
 
 
 @router.get("/{job_id}/result")
@@ -199,12 +191,30 @@ async def result(job_id: JobId, caller: Reader, queue: Queue) -> Response:
     return JSONResponse(report)
 
 
+async def submit_documents(queue: JobQueue, caller: Caller, form: FormData, *, allows_urls: bool) -> dict[str, Any]:
+    """Queue the documents of a form and return the job. Raises RequestRefused for a form that is not usable."""
+    files, values = await _documents(form, allows_urls=allows_urls)
+    text = values.pop("text", None)
+
+    def write(folder: FilePath) -> None:
+        (folder / DOCUMENTS).mkdir(mode=0o700)
+        save_uploads(files, folder / DOCUMENTS)
+        if text is not None:
+            (folder / TEXT).write_text(text, encoding="utf-8")
+
+    return await _job(queue, "ingest", caller, values, write)
+
+
 async def _submitted(queue: JobQueue, kind: JobKind, caller: Caller, values: dict[str, Any], *write: Any) -> JSONResponse:
+    return JSONResponse(await _job(queue, kind, caller, values, *write), 202)
+
+
+async def _job(queue: JobQueue, kind: JobKind, caller: Caller, values: dict[str, Any], *write: Any) -> dict[str, Any]:
     """Queue a job and return it. Raises ConfigurationError for unusable settings."""
     settings = {name: value for name, value in values.items() if name in Settings.model_fields}
     changed_settings(caller.graph.settings, settings)
     submit = partial(queue.submit, kind, caller.graph.settings.namespace, caller.name, values, *write)
-    return JSONResponse(_document(queue, await run_in_threadpool(submit)), 202)
+    return job_document(queue, await run_in_threadpool(submit))
 
 
 async def _documents(form: FormData, *, allows_urls: bool) -> tuple[Sequence[UploadFile], dict[str, Any]]:
@@ -228,7 +238,8 @@ async def _documents(form: FormData, *, allows_urls: bool) -> tuple[Sequence[Upl
     return files, {**texts, **({"files": names} if names else {}), **({"tags": tags} if tags else {})}
 
 
-def _document(queue: JobQueue, found: ServiceJob) -> dict[str, Any]:
+def job_document(queue: JobQueue, found: ServiceJob) -> dict[str, Any]:
+    """Return a job as the routes send it: with how far it is now."""
     return {**found.to_dict(), "progress": queue.progress(found)}
 
 
@@ -239,7 +250,7 @@ async def _followed(queue: JobQueue, job_id: str, namespace: str) -> AsyncIterat
         if version != queue.version:
             version = queue.version
             try:
-                document = _document(queue, queue.table.job(job_id, namespace))
+                document = job_document(queue, queue.table.job(job_id, namespace))
             except DragGraphError:
                 return
             news = {"state": document["state"], "progress": document["progress"]}

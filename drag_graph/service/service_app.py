@@ -8,7 +8,16 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
 from drag_graph.app.application import DragGraph
-from drag_graph.service import asking_routes, correction_routes, job_routes, mcp_routes, monitoring_routes, openai_routes
+from drag_graph.service import (
+    asking_routes,
+    correction_routes,
+    job_routes,
+    mcp_routes,
+    monitoring_routes,
+    openai_routes,
+    page_routes,
+    source_page_routes,
+)
 from drag_graph.service.access import ServiceAccess
 from drag_graph.service.ask_queue import AskQueue
 from drag_graph.service.errors import add_error_handlers
@@ -16,6 +25,7 @@ from drag_graph.service.jobs import JobQueue
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.metrics import Metrics
+from drag_graph.service.pages import error_page
 from drag_graph.service.request_limits import RequestLimits
 from drag_graph.service.request_log import RequestLog
 from drag_graph.service.service_state import ServiceState
@@ -26,7 +36,7 @@ METHODS = ("GET", "POST", "DELETE")
 CORS_HEADERS = ("authorization", "content-type", "x-namespace")
 EXPOSED = ("x-request-id", "x-total-count", "x-answer-id")
 """Headers of requests and replies that pages of other origins can use."""
-UPLOADS = ("/api/v1/jobs/ingest",)
+UPLOADS = ("/api/v1/jobs/ingest", "/sources/add")
 """Paths with bodies of up to `Limits.upload_bytes`."""
 ROUTERS = (
     monitoring_routes.router,
@@ -35,6 +45,8 @@ ROUTERS = (
     correction_routes.router,
     job_routes.router,
     mcp_routes.router,
+    page_routes.router,
+    source_page_routes.router,
 )
 
 
@@ -50,7 +62,7 @@ def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, lo
     app.state.service = state
     app.state.access = ServiceAccess(graph, keyring, local_token)
     app.state.jobs = JobQueue(graph.settings.service_records_path, app.state.access, keyring, most=limits.jobs)
-    add_error_handlers(app)
+    add_error_handlers(app, error_page)
     for router in ROUTERS:
         app.include_router(router)
     if limits.origins:

@@ -17,7 +17,7 @@ from drag_graph.service.service_app import service_app
 
 API = "/api/v1"
 HERE = "http://127.0.0.1"
-OPEN = {"/health", "/ready", "/openapi.json"}
+OPEN = {"/health", "/ready", "/openapi.json", "/static/{name}", "/sign-in", "/sign-out"}
 """Paths that need no key; they have nothing of the store."""
 RULES = {
     ("GET", "/metrics"): "reader",
@@ -48,6 +48,19 @@ RULES = {
     ("GET", f"{API}/jobs/{{job_id}}/events"): "reader",
     ("POST", f"{API}/jobs/{{job_id}}/cancel"): "editor",
     ("GET", f"{API}/jobs/{{job_id}}/result"): "reader",
+    ("GET", "/"): "reader",
+    ("POST", "/ask"): "reader",
+    ("GET", "/answers"): "reader",
+    ("GET", "/answers/{answer_id}"): "reader",
+    ("GET", "/privacy"): "reader",
+    ("POST", "/privacy"): "reader",
+    ("GET", "/sources"): "reader",
+    ("GET", "/sources/{source_id}"): "reader",
+    ("POST", "/sources/add"): "editor",
+    ("GET", "/sources/{source_id}/erase"): "editor",
+    ("POST", "/sources/{source_id}/erase"): "editor",
+    ("GET", "/jobs"): "reader",
+    ("GET", "/jobs/{job_id}"): "reader",
 }
 """The lowest role that may call a route."""
 BODIES = {

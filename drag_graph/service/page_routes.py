@@ -1,0 +1,200 @@
+"""Pages to sign in, ask, look at answers, and check what would leave the machine."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+from drag_graph.app.answer_results import GivenAnswer
+from drag_graph.errors import DragGraphError
+from drag_graph.ports.model_roles import OnToken
+from drag_graph.service.access import COOKIE, Caller, ServiceAccess
+from drag_graph.service.answer_stream import EVENT_STREAM, streamed
+from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest
+from drag_graph.service.browser_sessions import LONGEST
+from drag_graph.service.errors import RequestRefused
+from drag_graph.service.keys import KeyRole
+from drag_graph.service.page_views import answer_view, marked, moment, why_view
+from drag_graph.service.pages import FOREVER, HEADERS, MEDIA_TYPES, form_of, fragment, listed, render, text_of, web_file
+from drag_graph.service.service_state import state_of
+
+MODES = (
+    {"value": "", "name": "As the service is set"},
+    {"value": "combined", "name": "Passages and claims"},
+    {"value": "evidence", "name": "Passages only"},
+    {"value": "graph", "name": "Claims only"},
+    {"value": "none", "name": "Nothing: its own knowledge"},
+)
+LISTED = 100
+Body = TypeVar("Body", AskRequest, PrivacyRequest)
+router = APIRouter(include_in_schema=False)
+
+
+def page_for(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
+    """Return the dependency of a page that callers with `role`, or a higher one, may see."""
+
+    async def caller(request: Request) -> Caller:
+        access: ServiceAccess = request.app.state.access
+        return access.caller(request, role, is_page=True)
+
+    return caller
+
+
+PageReader = Annotated[Caller, Depends(page_for("reader"))]
+PageEditor = Annotated[Caller, Depends(page_for("editor"))]
+
+
+@router.get("/static/{name}")
+async def static_file(name: str, v: str = "") -> Response:
+    """Return a file that pages refer to. Needs no key."""
+    if name not in MEDIA_TYPES:
+        raise RequestRefused(404, "NoSuchFile", "There is no such file.", hint="Load the page again.")
+    file = web_file(name)
+    headers = {"Cache-Control": FOREVER if v == file.version else "no-cache", "X-Content-Type-Options": "nosniff"}
+    return Response(file.content, media_type=file.media_type, headers=headers)
+
+
+@router.get("/")
+async def ask_page(request: Request, caller: PageReader) -> Response:
+    """Show the box for questions, and the last answers."""
+    return await _ask_page(request, caller, FormData())
+
+
+@router.post("/ask")
+async def ask(request: Request, caller: PageReader) -> Response:
+    """Answer the question of the form: as a page, or streamed with the answer's HTML."""
+    form = await form_of(request)
+    body = _asked(form)
+    state = state_of(request)
+    values = body.model_dump(exclude={"explain"}, exclude_none=True)
+
+    def answer(on_token: OnToken | None = None) -> Mapping[str, Any]:
+        with state.metrics.counted_ask(body.mode or caller.graph.settings.mode) as counted:
+            given: GivenAnswer = caller.graph.ask(**values, on_token=on_token)
+            counted(given)
+        return answer_view(given.to_dict(), body.question or "", may_edit=caller.role != "reader")
+
+    if EVENT_STREAM in request.headers.get("accept", ""):
+        return streamed(state.asks, lambda on_token: {"html": fragment("answer.html", answer=answer(on_token))})
+    return await _ask_page(request, caller, form, await state.asks.run(answer))
+
+
+@router.get("/answers")
+async def answers_page(request: Request, caller: PageReader) -> Response:
+    """List the stored answers, newest first."""
+    return render(request, "answers.html", caller=caller, title="Answers", answers=await _answers(caller, LISTED))
+
+
+@router.get("/answers/{answer_id}")
+async def why_page(answer_id: Id, request: Request, caller: PageReader) -> Response:
+    """Show where an answer comes from."""
+    audit, chunks = await run_in_threadpool(_audited, caller, answer_id)
+    answer, why = answer_view(audit, audit["question"]), why_view(audit, chunks)
+    return render(request, "why.html", caller=caller, title=audit["question"][:80], answer=answer, why=why)
+
+
+@router.get("/privacy")
+async def privacy_page(request: Request, caller: PageReader) -> Response:
+    """Show the box for a question to check."""
+    return render(request, "privacy.html", caller=caller, title="Privacy", question="", checks=[])
+
+
+@router.post("/privacy")
+async def privacy_check(request: Request, caller: PageReader) -> Response:
+    """Show what would leave the machine of a question. Nothing is sent."""
+    question = text_of(await form_of(request), "question")
+    check = partial(caller.graph.privacy.check, **_valid(PrivacyRequest, questions=[question]).model_dump())
+    found = (await run_in_threadpool(check)).to_dict()["queries"]
+    checks = [_check_view(one) for one in found]
+    return render(request, "privacy.html", caller=caller, title="Privacy", question=question, checks=checks)
+
+
+@router.get("/sign-in")
+async def sign_in_page(request: Request) -> Response:
+    """Show the form for a key."""
+    return render(request, "sign_in.html", title="Sign in", problem="")
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request) -> Response:
+    """Start a session with a valid key."""
+    key = text_of(await form_of(request), "key")
+    ring = state_of(request).keyring
+    if ring is None or await run_in_threadpool(ring.find, key) is None:
+        problem = "This key is not valid. It may have expired."
+        return render(request, "sign_in.html", status=401, title="Sign in", problem=problem)
+    access: ServiceAccess = request.app.state.access
+    access.sessions.close(request.cookies.get(COOKIE, ""))
+    reply = RedirectResponse("/", 303, dict(HEADERS))
+    is_secure = request.url.scheme == "https"
+    reply.set_cookie(COOKIE, access.sessions.open(key), int(LONGEST), httponly=True, samesite="strict", secure=is_secure)
+    return reply
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request) -> Response:
+    """End the session."""
+    await form_of(request)
+    request.app.state.access.sessions.close(request.cookies.get(COOKIE, ""))
+    reply = RedirectResponse("/sign-in", 303, dict(HEADERS))
+    reply.delete_cookie(COOKIE)
+    return reply
+
+
+async def _ask_page(request: Request, caller: Caller, form: FormData, answer: Mapping[str, Any] | None = None) -> Response:
+    names = ("question", "options", "mode", "sources", "tags", "since", "until")
+    asked: dict[str, Any] = {name: text_of(form, name) for name in names}
+    asked["is_special"] = any(asked[name] for name in names[1:])
+    recent = [] if answer else await _answers(caller, 5)
+    return render(request, "ask.html", caller=caller, title="Ask", asked=asked, modes=MODES, answer=answer, recent=recent)
+
+
+def _asked(form: FormData) -> AskRequest:
+    values: dict[str, Any] = {name: listed(text_of(form, name)) for name in ("sources", "tags")}
+    values["options"] = listed(text_of(form, "options"), "\n")
+    texts = {name: text_of(form, name) for name in ("question", "mode", "since", "until")}
+    return _valid(AskRequest, **values, **{name: text for name, text in texts.items() if text})
+
+
+def _valid(kind: type[Body], **values: Any) -> Body:
+    """Return the body that a form stands for. Raises RequestRefused for unusable values."""
+    if not values.get("question") and not any(values.get("questions", ())):
+        raise RequestRefused(422, "NoQuestion", "The question is empty.", hint="Type a question.")
+    try:
+        return kind(**values)
+    except ValueError:
+        hint = "Shorten the question, or look at the fields under How."
+        raise RequestRefused(422, "RequestInvalid", "The form has a value that is not usable.", hint=hint) from None
+
+
+async def _answers(caller: Caller, limit: int) -> list[dict[str, Any]]:
+    found = (await run_in_threadpool(partial(caller.graph.answers, limit=limit))).to_dict()
+    return [
+        {**one, "text": one["text"][:300], "when": moment(one["created_at"]), "confidence": f"{one['confidence']:.2f}"}
+        for one in found
+    ]
+
+
+def _audited(caller: Caller, answer_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return an audit, and the chunks of its sources that are stored."""
+    audit = caller.graph.answer(answer_id).audit().to_dict()
+    chunks = {}
+    for source_id in dict.fromkeys(line["source_id"] for line in audit["lines"] if "elsewhere" not in line):
+        with suppress(DragGraphError):
+            chunks |= {chunk.id: chunk for chunk in caller.graph.show(source_id).subgraph.chunks}
+    return audit, chunks
+
+
+def _check_view(checked: Mapping[str, Any]) -> dict[str, Any]:
+    findings = [one for one in checked["findings"] if one["field"] == "question"]
+    original = checked["original"]
+    return {
+        "parts": marked(original, [(one["start"], one["end"]) for one in findings]),
+        "outgoing": checked["outgoing"] if not checked["refused"] else f"Nothing. {checked['why']}",
+        "findings": [{**one, "text": original[one["start"] : one["end"]]} for one in findings],
+    }

@@ -1,0 +1,127 @@
+"""Pages for browsers: templates, files, security headers, forms and errors."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.datastructures import FormData
+
+from drag_graph.service.access import COOKIE, Caller, ServiceAccess
+from drag_graph.service.errors import RequestRefused, body_of, log_unexpected, status_of
+
+MEDIA_TYPES = {"style.css": "text/css", "page.js": "text/javascript"}
+FOREVER = "public, max-age=31536000, immutable"
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+PLACES = (
+    {"name": "Ask", "href": "/"},
+    {"name": "Answers", "href": "/answers"},
+    {"name": "Knowledge", "href": "/sources"},
+    {"name": "Jobs", "href": "/jobs"},
+    {"name": "Privacy", "href": "/privacy"},
+)
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f]")
+"""Characters that let a text look like another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebFile:
+    """A file that pages refer to."""
+
+    content: bytes
+    media_type: str
+    version: str
+
+
+@cache
+def web_file(name: str) -> WebFile:
+    """Return a file by its name, which is a key of `MEDIA_TYPES`."""
+    content = (files("drag_graph.service") / "web" / name).read_bytes()
+    return WebFile(content, MEDIA_TYPES[name], hashlib.sha256(content).hexdigest()[:16])
+
+
+def render(request: Request, template: str, *, caller: Caller | None = None, status: int = 200, **values: Any) -> Response:
+    """Return a page. `caller` is None where nobody is signed in."""
+    access: ServiceAccess = request.app.state.access
+    cookie = request.cookies.get(COOKIE, "")
+    shared = {
+        "caller": caller,
+        "may_edit": caller is not None and caller.role != "reader",
+        "is_signed_in": bool(access.sessions.secret_of(cookie)),
+        "here": request.url.path,
+        "places": PLACES,
+        "token": access.sessions.form_token(cookie),
+    }
+    return HTMLResponse(fragment(template, **shared, **values), status, dict(HEADERS))
+
+
+def fragment(template: str, **values: Any) -> str:
+    """Return the HTML of a template. Every text is escaped."""
+    return _templates().get_template(template).render(**values)
+
+
+def error_page(request: Request, error: Exception) -> Response:
+    """Return the page for an error: the one to sign in if a key is missing."""
+    log_unexpected(error)
+    detail = body_of(error)["error"]
+    status = status_of(error) if detail["type"] != "RequestInvalid" else 422
+    if status == HTTPStatus.UNAUTHORIZED:
+        page = render(request, "sign_in.html", status=status, title="Sign in", problem="")
+    else:
+        values = {"title": "Error", "message": detail["message"], "hint": detail["hint"]}
+        page = render(request, "error.html", status=status, **values)
+    page.headers.update(getattr(error, "headers", None) or {})
+    return page
+
+
+async def form_of(request: Request, **limits: Any) -> FormData:
+    """Return the form of a request. Raises RequestRefused if a page of another site may have sent it."""
+    access: ServiceAccess = request.app.state.access
+    form = await request.form(**limits)
+    if not access.has_form_token(request, text_of(form, "token")):
+        hint = "Load the page again, and send the form once more."
+        raise RequestRefused(403, "FormRefused", "The form is too old, or comes from another page.", hint=hint)
+    return form
+
+
+def text_of(form: FormData, name: str) -> str:
+    """Return a field of a form; empty if it is missing."""
+    value = form.get(name, "")
+    return value.strip() if isinstance(value, str) else ""
+
+
+def listed(text: str, separator: str = ",") -> list[str]:
+    """Return the parts of a text that are not blank."""
+    return [part.strip() for part in text.split(separator) if part.strip()]
+
+
+@cache
+def _templates() -> Environment:
+    loader = PackageLoader("drag_graph.service", "web")
+    options: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined, "finalize": _visible}
+    templates = Environment(loader=loader, autoescape=True, **options)
+    templates.globals["asset"] = lambda name: f"/static/{name}?v={web_file(name).version}"
+    return templates
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return _REORDERING.sub("\N{REPLACEMENT CHARACTER}", value)
+    return value

@@ -1,0 +1,197 @@
+"""The pages of the service for browsers: what they show, what they escape, and who may send their forms."""
+
+import re
+from contextlib import closing
+from html.parser import HTMLParser
+from typing import ClassVar
+
+import pytest
+from fastapi.testclient import TestClient
+from service_clients import BASE, QUESTION, TEXTS, events_of, filled_graph
+
+from drag_graph.service.keys import KeyRing
+from drag_graph.service.limits import Limits
+from drag_graph.service.page_views import answer_view
+from drag_graph.service.pages import MEDIA_TYPES, fragment, web_file
+from drag_graph.service.service_app import service_app
+
+BROWSER = {"Accept": "text/html"}
+HOSTILE = "<script>alert(1)</script><svg onload=alert(2)> javascript:alert(3) \"' \u202egnp.exe " + "w" * 10_000
+MOST_BYTES = 150_000
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    with filled_graph(tmp_path_factory.mktemp("pages"), privacy="standard") as graph:
+        graph.ingest(
+            text=f"# {HOSTILE}\n\nThe zeppelin of Friedrichshafen carries {HOSTILE}.", name="evil<b>.md", tags=["<i>tag"]
+        ).result()
+        yield graph
+
+
+@pytest.fixture(scope="module")
+def client(graph):
+    with TestClient(service_app(graph, Limits(), None), base_url=BASE, headers=BROWSER) as client:
+        yield client
+
+
+class Tags(HTMLParser):
+    """Collects the tags of a page as a browser would find them."""
+
+    own_script: ClassVar = {"type": "module", "src": f"/static/page.js?v={web_file('page.js').version}"}
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+
+
+def token(client, path="/"):
+    return re.search(r'name="token" value="(\w+)"', client.get(path).text)[1]
+
+
+def asked(client, question=QUESTION, **values):
+    return client.post("/ask", data={"token": token(client), "question": question, **values})
+
+
+def check(reply, status=200):
+    """A page is HTML with a strict policy, and nothing in it runs or is styled on the spot."""
+    assert reply.status_code == status, reply.text[:500]
+    assert reply.headers["content-type"].startswith("text/html")
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    page = reply.text
+    tags = Tags()
+    tags.feed(page)
+    names = {name for name, _ in tags.found}
+    assert names.isdisjoint({"svg", "style", "b", "i", "iframe", "object"})
+    assert [attributes for name, attributes in tags.found if name == "script"] == [tags.own_script]
+    for _, attributes in tags.found:
+        assert not {name for name in attributes if name == "style" or name.startswith("on")}
+        assert all(attributes.get(name, "/").startswith(("/", "#", "data:,")) for name in ("href", "src", "action"))
+    assert "\u202e" not in page
+    return page
+
+
+@pytest.mark.parametrize("path", ["/", "/answers", "/sources", "/jobs", "/privacy", "/sign-in", "/sources?q=turbine"])
+def test_each_page_is_safe_html(client, path):
+    assert "<h1>" in check(client.get(path))
+
+
+def test_a_form_answers_without_a_script_and_its_citation_leads_to_the_line(client):
+    page = check(asked(client))
+    assert TEXTS["steam.txt"] in page
+    href = re.search(r'class="chip" href="(/answers/\w+)#(line-\d+)"', page)
+    why = check(client.get(href[1]))
+    assert f'id="{href[2]}"' in why
+    assert f"<mark>{TEXTS['steam.txt']}</mark>" in why
+
+
+def test_a_streamed_answer_ends_with_its_html(client):
+    data = {"token": token(client), "question": QUESTION}
+    reply = client.post("/ask", data=data, headers={"Accept": "text/event-stream"})
+    name, document = events_of(reply.text)[-1]
+    assert name == "answer"
+    assert TEXTS["steam.txt"] in document
+
+
+def test_an_unanswered_question_says_what_to_do_next(client):
+    page = check(asked(client, "Qqqq zzzz?"))
+    assert "Nothing relevant is stored" in page
+    assert "Add documents" in page
+
+
+def test_hostile_texts_are_escaped_everywhere(client, graph):
+    assert "&lt;script&gt;" in check(asked(client, HOSTILE, tags=HOSTILE[:90], options=f"{HOSTILE[:90]}\nsand"))
+    page = check(asked(client, "What does the zeppelin of Friedrichshafen carry?"))
+    id_ = re.search(r"/answers/(\w+)", page)[1]
+    assert "&lt;script&gt;" in check(client.get(f"/answers/{id_}"))
+    listed = check(client.get("/sources"))
+    assert "evil&lt;b&gt;.md" in listed
+    assert "&lt;i&gt;tag" in listed
+    source = next(one.source_id for one in graph.show() if one.title.startswith("evil"))
+    assert "&lt;script&gt;" in check(client.get(f"/sources/{source}"))
+    check(client.get(f"/sources/{source}/erase"))
+    check(client.get("/answers"))
+    check(client.get("/sources", params={"q": HOSTILE[:500]}))
+    check(client.post("/privacy", data={"token": token(client), "question": HOSTILE}))
+
+
+def test_an_unsupported_sentence_is_underlined_with_its_reason():
+    document = {
+        "answer_id": "abcd", "answer": "Steam [1]. In 1912 [7].", "label": None, "confidence": 0.5, "student": "s",
+        "prompt_tokens": 3, "latency_ms": 2, "lines": [{"n": 1, "text": "Steam"}],
+        "sentences": [
+            {"text": "Steam [1].", "lines": [1], "supported": True},
+            {"text": "In 1912 [7].", "lines": [], "supported": False, "absent": ["1912"]},
+        ],
+    }  # fmt: skip
+    html = fragment("said.html", answer=answer_view(document, "q"))
+    assert 'href="/answers/abcd#line-1"' in html
+    assert "No source has 1912" in html
+    assert html.count('class="chip"') == 1
+    assert html.count('class="reason"') == 1
+
+
+def test_files_are_small_and_kept_by_browsers(client):
+    page = client.get("/").text
+    paths = re.findall(r'"(/static/[^"]+)"', page)
+    assert len(paths) == len(MEDIA_TYPES)
+    for path in paths:
+        assert "immutable" in client.get(path).headers["cache-control"]
+        assert client.get(path.partition("?")[0]).headers["cache-control"] == "no-cache"
+    assert client.get("/static/..%2fpages.py").status_code == 404
+    assert sum(len(web_file(name).content) for name in MEDIA_TYPES) < MOST_BYTES
+
+
+def test_an_unknown_answer_is_a_page_for_browsers_and_json_for_others(client):
+    check(client.get(f"/answers/{'0' * 32}"), 404)
+    assert client.get(f"/answers/{'0' * 32}", headers={"Accept": "*/*"}).json()["error"]["type"] == "NotStored"
+
+
+@pytest.mark.parametrize("path", ["/ask", "/privacy", "/sources/add", "/sign-in", "/sign-out", f"/sources/{'0' * 32}/erase"])
+def test_a_form_of_another_site_is_refused(client, path):
+    check(client.post(path, data={"question": "Why?", "token": "0" * 64}), 403)
+
+
+def test_a_pasted_text_is_added_by_a_job_and_deleted_after_a_list(tmp_path):
+    with filled_graph(tmp_path) as graph, TestClient(service_app(graph, Limits(), None), BASE, headers=BROWSER) as client:
+        values = {"token": token(client), "name": "note.txt", "text": "Oil drives the lamp.", "tags": "a, b"}
+        job = client.post("/sources/add", data=values)
+        assert "note.txt" in check(job)
+        client.get(f"/api/v1{job.url.path}/events")  # until it has ended
+        assert "note.txt" in check(client.get("/sources"))
+        source = next(one.source_id for one in graph.show() if one.title == "note.txt")
+        assert "This will be deleted" in check(client.get(f"/sources/{source}/erase"))
+        left = client.post(f"/sources/{source}/erase", data={"token": token(client)})
+        assert "note.txt" not in check(left)
+
+
+def test_a_session_opens_pages_and_its_cookie_alone_sends_nothing(tmp_path):
+    with filled_graph(tmp_path) as graph, closing(KeyRing(graph.settings.service_records_path)) as ring:
+        reader = ring.add("r", "reader", ["default"])[0]
+        with TestClient(service_app(graph, Limits(), ring), BASE, headers=BROWSER) as client:
+            assert "Sign in" in check(client.get("/"), 401)
+            form = {"token": token(client, "/sign-in")}
+            check(client.post("/sign-in", data={**form, "key": "dgk_wrong"}), 401)
+            reply = client.post("/sign-in", data={**form, "key": reader}, follow_redirects=False)
+            cookie = reply.headers["set-cookie"].lower()
+            assert "httponly" in cookie
+            assert "samesite=strict" in cookie
+            assert reader.lower() not in cookie
+            page = check(client.get("/sources"))
+            assert "Add documents" not in page
+            source = graph.show().subgraphs[0].source_id
+            check(client.get(f"/sources/{source}/erase"), 403)
+            assert TEXTS["steam.txt"] in check(asked(client))
+            assert client.get("/api/v1/sources").status_code == 200
+            body = {"json": {"question": QUESTION}}
+            assert client.post("/api/v1/ask", **body).status_code == 401
+            assert client.post("/api/v1/ask", **body, headers={"X-Form-Token": token(client)}).status_code == 200
+            ring.revoke("r")
+            check(client.get("/"), 401)
+            client.post("/sign-out", data={"token": token(client, "/sign-in")})
+            assert "drag_graph_session" not in client.cookies
