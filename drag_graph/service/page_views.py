@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from drag_graph.ask.answer_checks import notes_on
+from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.model import Chunk
 from drag_graph.report.audit_corrections import claim_notes, correction_note
-from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks, site_notes
+from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks
 
 CITATION = re.compile(r"\[(\d{1,4})\]")
 SECOND = 1_000
