@@ -12,6 +12,7 @@ from starlette.datastructures import FormData
 
 from drag_graph.app.answer_results import GivenAnswer
 from drag_graph.errors import DragGraphError
+from drag_graph.model import Chunk
 from drag_graph.ports.model_roles import OnToken
 from drag_graph.service.access import COOKIE, Caller, ServiceAccess
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
@@ -180,10 +181,10 @@ async def _answers(caller: Caller, limit: int) -> list[dict[str, Any]]:
     ]
 
 
-def _audited(caller: Caller, answer_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _audited(caller: Caller, answer_id: str) -> tuple[dict[str, Any], dict[str, Chunk]]:
     """Return an audit, and the chunks of its sources that are stored."""
     audit = caller.graph.answer(answer_id).audit().to_dict()
-    chunks = {}
+    chunks: dict[str, Chunk] = {}
     for source_id in dict.fromkeys(line["source_id"] for line in audit["lines"] if "elsewhere" not in line):
         with suppress(DragGraphError):
             chunks |= {chunk.id: chunk for chunk in caller.graph.show(source_id).subgraph.chunks}

@@ -50,7 +50,7 @@ async def sources_page(
         sources = [{**_source_view(one), "texts": []} for one in page]
         heading = f"{page.total} sources" if page.total else "Nothing is stored yet"
         older = f"/sources?offset={offset + LISTED}" if offset + LISTED < page.total else ""
-    values = {"q": q, "sources": sources, "heading": heading, "older": older}
+    values: dict[str, Any] = {"q": q, "sources": sources, "heading": heading, "older": older}
     return render(request, "sources.html", caller=caller, title="Knowledge", **values)
 
 
