@@ -4,8 +4,8 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,10 +39,11 @@ class JobQueue:
     """Accepts jobs and runs one at a time. Thread-safe. Use it as a context manager: no job runs outside the block.
 
     Jobs that were queued or running when the process ended continue when the block begins. When the block ends, the running
-    job is interrupted and queued again; a call in flight has `GRACE` seconds.
+    job is interrupted and queued again; a call in flight has `GRACE` seconds. Raises StoreLocked if another service already
+    runs the jobs of this store.
     """
 
-    def __init__(self, path: Path, access: ServiceAccess, ring: KeyRing | None, *, most: int) -> None:
+    def __init__(self, path: Path, access: ServiceAccess, ring: KeyRing, *, most: int) -> None:
         """`path` is the service's file; `most` is the number of jobs that may be queued or running."""
         self.table: JobTable
         """Lists and describes the jobs."""
@@ -57,23 +58,21 @@ class JobQueue:
         self._wake = threading.Event()
         self._is_stopping = False
 
-    @contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Keep other processes from running the jobs of this store during the block. Raises StoreLocked if one already does."""
-        try:
-            with FileLock(self._path.with_name(f"{self._path.name}.lock"), timeout=0):
-                yield
-        except Timeout as error:
-            hint = "Send your requests to that service, with the namespace in the header X-Namespace, or stop it."
-            raise StoreLocked("Another service already runs the jobs of this store.", hint=hint) from error
-
     def __enter__(self) -> Self:
-        self.table = JobTable(self._path)
-        self.table.requeue()
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in self._folder.iterdir():
-            if not self._is_needed(folder.name):
-                shutil.rmtree(folder)
+        with ExitStack() as opened:
+            try:
+                lock = FileLock(self._path.with_name(f"{self._path.name}.lock"), timeout=0, thread_local=False)
+                opened.enter_context(lock)
+            except Timeout as error:
+                hint = "Send your requests to that service, with the namespace in the header X-Namespace, or stop it."
+                raise StoreLocked("Another service already runs the jobs of this store.", hint=hint) from error
+            self.table = opened.enter_context(closing(JobTable(self._path)))
+            self.table.requeue()
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in self._folder.iterdir():
+                if not self._is_needed(folder.name):
+                    shutil.rmtree(folder)
+            self._opened = opened.pop_all()
         self._is_stopping = False
         self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
         self._thread.start()
@@ -83,7 +82,7 @@ class JobQueue:
         self.pause()
         self._thread.join(GRACE)
         if not self._thread.is_alive():
-            self.table.close()
+            self._opened.close()
 
     def pause(self) -> None:
         """Accept no more jobs, and interrupt the running one, which waits for the next start."""
@@ -209,7 +208,7 @@ class JobQueue:
     def _limit(self, job: ServiceJob) -> float | None:
         """Return the job's total limit in US dollars; None for no limit. Raises ConfigurationError if its key is not valid."""
         own: float | None = job.request.get("budget_usd")
-        key = self._ring.key(job.caller) if self._ring else None
+        key = self._ring.key(job.caller)
         if key is None:
             return own
         if key.state != "valid":

@@ -14,6 +14,7 @@ from drag_graph.errors import StoreLocked
 from drag_graph.service import jobs as jobs_module
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
+from drag_graph.service.server import ServicePlace, served
 from drag_graph.service.service_app import service_app
 from drag_graph.testing.server import ScriptedServer
 
@@ -33,7 +34,7 @@ def serving(folder, limits=None, **settings):
         closing(KeyRing(graph.settings.service_records_path)) as ring,
     ):
         app = service_app(graph, limits or Limits(), ring, local_token="t")
-        with TestClient(app, BASE, headers={"Authorization": "Bearer t"}) as client:
+        with app.state.jobs, TestClient(app, BASE, headers={"Authorization": "Bearer t"}) as client:
             client.graph, client.ring, client.jobs = graph, ring, app.state.jobs
             yield client
         app.state.access.close()
@@ -210,12 +211,22 @@ def test_documents_that_a_model_reads_count_for_the_budget(tmp_path):
             assert cost > 0
 
 
-def test_only_one_service_does_the_jobs_of_a_store(client, tmp_path):
-    other = jobs_module.JobQueue(tmp_path / "graph.lbug.service-records", None, None, most=1)
-    with client.jobs.claimed(), pytest.raises(StoreLocked), other.claimed():
-        pass
-    with other.claimed():
-        pass
+def test_only_one_service_does_the_jobs_of_a_store(client, tmp_path, blocked):
+    """With Neo4j, services of several namespaces share their records; here two stores do."""
+    job = submit(client, "link")
+    while client.jobs.table.job(job).state != "running":
+        time.sleep(0.01)
+    ledger = str(client.graph.settings.ledger_path)
+    with (
+        DragGraph(tmp_path / "other.lbug", ledger=ledger) as other,
+        closing(KeyRing(other.settings.service_records_path)) as ring,
+    ):
+        assert other.settings.service_records_path == client.graph.settings.service_records_path
+        with pytest.raises(StoreLocked) as raised, served(other, ServicePlace(port=0), Limits(), ring):
+            pass
+        assert "X-Namespace" in raised.value.hint
+    assert client.jobs.table.job(job).state == "running", "the other service queued it again"
+    assert (client.jobs._folder / job).exists()
 
 
 def test_a_queued_job_of_a_revoked_key_fails(client, blocked):
