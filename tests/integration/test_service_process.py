@@ -217,7 +217,8 @@ def test_a_port_in_use_is_named(tmp_path):
         pass
 
 
-def test_the_file_for_neo4j_is_named_by_address_and_namespace():
-    one, other = (Settings(store="bolt://graph.example:7687", namespace=name).service_path for name in ("a", "b"))
-    assert one.parent == other.parent == Path(".drag-graph")
-    assert one != other
+def test_the_file_for_neo4j_is_named_by_address_database_and_namespace():
+    chosen = ({"namespace": "a"}, {"namespace": "b"}, {"namespace": "a", "neo4j_database": "other"})
+    files = [Settings(store="bolt://graph.example:7687", **values).service_path for values in chosen]
+    assert {file.parent for file in files} == {Path(".drag-graph")}
+    assert len({*files}) == 3
