@@ -277,7 +277,7 @@ class Settings(BaseSettings):
         if not self.uses_neo4j:
             store = Path(self.store).expanduser()
             return store.with_name(f"{store.name}.service")
-        return Path(DEFAULT_STORE).with_name(f"{sha256_of(f'{self.store} {self.namespace}')[:16]}.service")
+        return Path(DEFAULT_STORE).with_name(f"{sha256_of([self.store, self.neo4j_database, self.namespace])[:16]}.service")
 
     @property
     def service_records_path(self) -> Path:

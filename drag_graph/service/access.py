@@ -38,10 +38,10 @@ class ServiceAccess:
     """Finds the caller of a request from its headers. Thread-safe.
 
     A caller with `local_token`, the token of the discovery file, is an administrator; empty for none. While the ring is
-    empty, callers on the loopback address are administrators. Without a ring, all callers are.
+    empty, callers on the loopback address are administrators.
     """
 
-    def __init__(self, graph: DragGraph, ring: KeyRing | None, local_token: str = "") -> None:
+    def __init__(self, graph: DragGraph, ring: KeyRing, local_token: str = "") -> None:
         self.sessions = BrowserSessions()
         self._ring = ring
         self._graph = graph
@@ -93,7 +93,7 @@ class ServiceAccess:
     def _identity(self, request: Request, session_secret: str) -> tuple[str, KeyRole, frozenset[str]]:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
         secret = secret.strip() if scheme.lower() == "bearer" else session_secret
-        key = self._ring.find(secret) if self._ring else None
+        key = self._ring.find(secret)
         is_local = hmac.compare_digest(secret.encode(), self._token.encode()) and bool(self._token)
         if key is not None:
             return key.name, key.role, frozenset(key.namespaces)
@@ -103,7 +103,7 @@ class ServiceAccess:
         raise RequestRefused(401, "KeyRefused", "A valid key is required.", hint=hint, headers={"WWW-Authenticate": "Bearer"})
 
     def _is_open_to(self, host: str) -> bool:
-        return self._ring is None or (is_loopback(host) and self._ring.is_empty())
+        return is_loopback(host) and self._ring.is_empty()
 
 
 def _unicode(header: str) -> str:

@@ -3,18 +3,15 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import StringConstraints
 from starlette.concurrency import run_in_threadpool
 
 from drag_graph.ports.correction_store import Verdict
-from drag_graph.service.access import LOCAL, Caller, requires
-from drag_graph.service.asking_routes import RequestBody, ShortText
+from drag_graph.service.access import LOCAL
+from drag_graph.service.asking_routes import Editor, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES
-
-Reader = Annotated[Caller, Depends(requires("reader"))]
-Editor = Annotated[Caller, Depends(requires("editor"))]
 
 router = APIRouter(prefix="/api/v1/corrections", responses=REPLIES)
 

@@ -4,8 +4,8 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,10 +39,11 @@ class JobQueue:
     """Accepts jobs and runs one at a time. Thread-safe. Use it as a context manager: no job runs outside the block.
 
     Jobs that were queued or running when the process ended continue when the block begins. When the block ends, the running
-    job is interrupted and queued again; a call in flight has `GRACE` seconds.
+    job is interrupted and queued again; a call in flight has `GRACE` seconds. Raises StoreLocked if another service already
+    runs the jobs of this store.
     """
 
-    def __init__(self, path: Path, access: ServiceAccess, ring: KeyRing | None, *, most: int) -> None:
+    def __init__(self, path: Path, access: ServiceAccess, ring: KeyRing, *, most: int) -> None:
         """`path` is the service's file; `most` is the number of jobs that may be queued or running."""
         self.table: JobTable
         """Lists and describes the jobs."""
@@ -57,23 +58,21 @@ class JobQueue:
         self._wake = threading.Event()
         self._is_stopping = False
 
-    @contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Keep other processes from running the jobs of this store during the block. Raises StoreLocked if one already does."""
-        try:
-            with FileLock(self._path.with_name(f"{self._path.name}.lock"), timeout=0):
-                yield
-        except Timeout as error:
-            hint = "Send your requests to that service, with the namespace in the header X-Namespace, or stop it."
-            raise StoreLocked("Another service already runs the jobs of this store.", hint=hint) from error
-
     def __enter__(self) -> Self:
-        self.table = JobTable(self._path)
-        self.table.requeue()
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in self._folder.iterdir():
-            if not self._is_needed(folder.name):
-                shutil.rmtree(folder)
+        with ExitStack() as opened:
+            try:
+                lock = FileLock(self._path.with_name(f"{self._path.name}.lock"), timeout=0, thread_local=False)
+                opened.enter_context(lock)
+            except Timeout as error:
+                hint = "Send your requests to that service, with the namespace in the header X-Namespace, or stop it."
+                raise StoreLocked("Another service already runs the jobs of this store.", hint=hint) from error
+            self.table = opened.enter_context(closing(JobTable(self._path)))
+            self.table.requeue()
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in self._folder.iterdir():
+                if not self._is_needed(folder.name):
+                    shutil.rmtree(folder)
+            self._opened = opened.pop_all()
         self._is_stopping = False
         self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
         self._thread.start()
@@ -83,7 +82,7 @@ class JobQueue:
         self.pause()
         self._thread.join(GRACE)
         if not self._thread.is_alive():
-            self.table.close()
+            self._opened.close()
 
     def pause(self) -> None:
         """Accept no more jobs, and interrupt the running one, which waits for the next start."""
@@ -137,12 +136,15 @@ class JobQueue:
         """Cancel a job that has not ended; a running one finishes its calls in flight. Raises NotStored."""
         self.table.job(id_, namespace)
         self.table.cancel(id_)
-        with self._lock:
-            if self._running and self._running[0] == id_:
-                self._running[1].cancel()
+        self._interrupt(id_)
         self._remove_unneeded(id_)
         self._changed()
         return self.table.job(id_)
+
+    def _interrupt(self, id_: str) -> None:
+        with self._lock:
+            if self._running and self._running[0] == id_:
+                self._running[1].cancel()
 
     def exported_file(self, job: ServiceJob) -> Path | None:
         """Return the file of an export; None if it is too old."""
@@ -166,6 +168,18 @@ class JobQueue:
 
     def _do(self, job: ServiceJob) -> None:
         self._changed()
+        try:
+            self._run(job)
+        except Exception as error:  # noqa: BLE001 - its end could not be recorded
+            if not self._is_stopping:  # else the next start resumes it
+                log.event("job failed", level=logging.ERROR, job=job.id, reason=type(error).__name__)
+                self.table.finish(job.id, "failed", None, body_of(error)["error"])
+        finally:
+            self._progress.pop(job.id, None)
+            self._remove_unneeded(job.id)
+            self._changed()
+
+    def _run(self, job: ServiceJob) -> None:
         report: Any = None
         state: JobState = "done"
         error: dict[str, str] | None = None
@@ -174,16 +188,14 @@ class JobQueue:
         except Exception as raised:  # noqa: BLE001 - the job failed; the next one begins
             report = getattr(raised, "report", None)
             state, error = self._ended_by(job, raised)
-        with self._lock:
-            self._running = None
+        finally:
+            with self._lock:
+                self._running = None
         self.table.advance(job.id, self.progress(job), self._cost(job, report))
         if state == "queued":
             self.table.requeue()
         else:
             self.table.finish(job.id, state, report.to_dict() if report is not None else None, error)
-            self._remove_unneeded(job.id)
-        self._progress.pop(job.id, None)
-        self._changed()
 
     def _started(self, job: ServiceJob) -> StartedWork:
         graph = self._access.graph_in(job.namespace)
@@ -202,20 +214,24 @@ class JobQueue:
                 return "cancelled", None
             if self._is_stopping:
                 return "queued", None
+            try:
+                self._limit(job)
+            except ConfigurationError as refused:
+                error = refused
         elif not isinstance(error, DragGraphError):
             log.event("job failed", level=logging.ERROR, job=job.id, reason=type(error).__name__)
         return "failed", body_of(error)["error"]
 
     def _limit(self, job: ServiceJob) -> float | None:
         """Return the job's total limit in US dollars; None for no limit. Raises ConfigurationError if its key is not valid."""
-        own: float | None = job.request.get("budget_usd")
-        key = self._ring.key(job.caller) if self._ring else None
-        if key is None:
-            return own
-        if key.state != "valid":
-            raise ConfigurationError(f"The key {key.name!r} is {key.state}.", hint="Submit the job again with another key.")
-        left = None if key.remaining_usd is None else key.remaining_usd + job.spent_usd
-        return min((limit for limit in (own, left) if limit is not None), default=None)
+        limits = [job.request.get("budget_usd"), self._access.graph_in(job.namespace).settings.budget_usd]
+        key = self._ring.key(job.caller)
+        if key is not None:
+            if key.state != "valid":
+                hint = "Submit the job again with another key."
+                raise ConfigurationError(f"The key {key.name!r} is {key.state}.", hint=hint)
+            limits.append(None if key.remaining_usd is None else key.remaining_usd + job.spent_usd)
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _recorder(self, job: ServiceJob) -> Callable[[RunProgress], None]:
         recorded_at = time.monotonic()
@@ -226,19 +242,23 @@ class JobQueue:
             self.version += 1
             if time.monotonic() - recorded_at >= RECORDED_EVERY:
                 recorded_at = time.monotonic()
-                self._limit(job)
                 self.table.advance(job.id, asdict(progress), job.spent_usd + progress.cost_usd)
+                try:
+                    self._limit(job)
+                except ConfigurationError:  # raised again when the work has ended
+                    self._interrupt(job.id)
 
         return record
 
     def _cost(self, job: ServiceJob, report: Any) -> float:
         """Return the cost of a job so far in US dollars, including the calls that a kill interrupted."""
+        recorded = self.table.job(job.id).spent_usd
         account = getattr(report, "job", "")
         if not account:
-            return job.spent_usd
+            return recorded
         with closing(open_ledger(self._access.graph_in(job.namespace).settings, read_only=True)) as ledger:
             standing = ledger.account(account).standing()
-        return max(job.spent_usd, dollars(standing.settled + standing.reserved))
+        return max(recorded, dollars(standing.settled + standing.reserved))
 
     def _remove_old_exports(self) -> None:
         for job in self.table.finished_exports():

@@ -55,22 +55,24 @@ class ServicePlace:
 
 
 @contextmanager
-def served(graph: DragGraph, place: ServicePlace, limits: Limits, keyring: KeyRing | None) -> Iterator[RunningService]:
+def served(graph: DragGraph, place: ServicePlace, limits: Limits, ring: KeyRing) -> Iterator[RunningService]:
     """Serve while the block runs, and yield the address. The store stays open for writing, only by this process.
 
     At the end no new work is accepted, the running job is interrupted, and open requests have `GRACE` seconds.
 
-    Raises ConfigurationError if the service cannot listen there, StoreLocked if another process writes to the store.
+    Raises ConfigurationError if the service cannot listen there, StoreLocked if another process writes to the store or runs
+    its jobs.
     """
-    place.check(has_keys=keyring is not None and not keyring.is_empty())
+    place.check(has_keys=not ring.is_empty())
     token = secrets.token_urlsafe(32)
     is_plain = place.certificate is None and place.host in {LOOPBACK, "localhost"}
     with ExitStack() as opened:
         opened.enter_context(graph.store.held())
         sockets = [opened.enter_context(bound_socket(place.host, place.port))]
         address = address_of(sockets[0], encrypted=place.certificate is not None)
-        app = service_app(graph, limits, keyring, local_token=token)
+        app = service_app(graph, limits, ring, local_token=token)
         opened.callback(app.state.access.close)
+        opened.enter_context(app.state.jobs)
         servers = [_server(app, limits, place)]
         if not is_plain:  # commands on this machine need neither certificate nor name
             sockets.append(opened.enter_context(bound_socket(LOOPBACK, 0)))
@@ -100,7 +102,7 @@ def _server(app: Any, limits: Limits, place: ServicePlace | None) -> _Server:
     if place is not None and place.certificate is not None:
         tls = {"ssl_certfile": str(place.certificate), "ssl_keyfile": str(place.key)}
     quiet: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False}
-    plain: dict[str, Any] = {"lifespan": "off" if place is None else "on", "server_header": False, "proxy_headers": False}
+    plain: dict[str, Any] = {"lifespan": "off", "server_header": False, "proxy_headers": False}
     plain |= {"http": request_protocol(limits.receive_seconds), "ws": "none"}
     config = uvicorn.Config(app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, **quiet, **plain, **tls)
     try:

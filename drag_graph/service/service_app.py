@@ -1,7 +1,5 @@
 """The FastAPI application: its routes and middleware."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -50,18 +48,18 @@ ROUTERS = (
 )
 
 
-def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, local_token: str = "") -> FastAPI:
-    """Return the service over `graph`. Without a `keyring`, every caller is an administrator.
+def service_app(graph: DragGraph, limits: Limits, ring: KeyRing, *, local_token: str = "") -> FastAPI:
+    """Return the service over `graph`.
 
-    `local_token` counts as an administrator's key. The caller closes `app.state.service.asks` and `app.state.access`.
-    Jobs run while the application runs (its lifespan).
+    `local_token` counts as an administrator's key. The caller closes `app.state.service.asks` and `app.state.access`, and
+    enters `app.state.jobs` before the first request.
     """
     pages: Any = {"docs_url": None, "redoc_url": None}  # their scripts come from other servers
-    app = FastAPI(title="drag-graph", version=__version__, telemetry=NO_TELEMETRY, lifespan=_doing_jobs, **pages)
-    state = ServiceState(graph, limits, Metrics(), AskQueue(limits), keyring, local_token)
+    app = FastAPI(title="drag-graph", version=__version__, telemetry=NO_TELEMETRY, **pages)
+    state = ServiceState(graph, limits, Metrics(), AskQueue(limits), local_token)
     app.state.service = state
-    app.state.access = ServiceAccess(graph, keyring, local_token)
-    app.state.jobs = JobQueue(graph.settings.service_records_path, app.state.access, keyring, most=limits.jobs)
+    app.state.access = ServiceAccess(graph, ring, local_token)
+    app.state.jobs = JobQueue(graph.settings.service_records_path, app.state.access, ring, most=limits.jobs)
     add_error_handlers(app, error_page)
     for router in ROUTERS:
         app.include_router(router)
@@ -76,9 +74,3 @@ def service_app(graph: DragGraph, limits: Limits, keyring: KeyRing | None, *, lo
     app.add_middleware(RequestLimits, limits=limits, uploads=UPLOADS)
     app.add_middleware(RequestLog, metrics=state.metrics)  # the outermost
     return app
-
-
-@asynccontextmanager
-async def _doing_jobs(app: FastAPI) -> AsyncIterator[None]:
-    with app.state.jobs:
-        yield

@@ -6,24 +6,18 @@ from fastapi import Request
 
 from drag_graph.app.application import DragGraph
 from drag_graph.service.ask_queue import AskQueue
-from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.metrics import Metrics
 
 
 @dataclass
 class ServiceState:
-    """The application with its limits, metrics and queue.
-
-    Without a `keyring`, callers need no key. A caller with `local_token`, the token of the discovery file, is an
-    administrator; empty for none.
-    """
+    """The application with its limits, metrics and queue. `local_token` is the token of the discovery file; empty for none."""
 
     graph: DragGraph
     limits: Limits
     metrics: Metrics
     asks: AskQueue
-    keyring: KeyRing | None = None
     local_token: str = ""
 
 

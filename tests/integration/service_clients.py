@@ -3,10 +3,13 @@
 import contextlib
 
 import httpx
+from fastapi.testclient import TestClient
 
 from drag_graph.app import DragGraph
+from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.server import ServicePlace, served
+from drag_graph.service.service_app import service_app
 
 TEXTS = {
     "steam.txt": "Steam drives the turbine of the harbour crane.",
@@ -28,10 +31,21 @@ def filled_graph(folder, **settings):
 def served_client(graph, limits=None, **place):
     """Serve on a free port and lend a client."""
     with (
-        served(graph, ServicePlace(port=0, **place), limits or Limits(), None) as running,
+        contextlib.closing(KeyRing(graph.settings.service_records_path)) as ring,
+        served(graph, ServicePlace(**{"port": 0, **place}), limits or Limits(), ring) as running,
         httpx.Client(base_url=running.address, timeout=30, trust_env=False) as client,
     ):
         yield client
+
+
+@contextlib.contextmanager
+def local_client(graph, limits=None, **values):
+    """Lend a client on this machine of a service without keys, without a socket, and without jobs."""
+    with contextlib.closing(KeyRing(graph.settings.service_records_path)) as ring:
+        app = service_app(graph, limits or Limits(), ring)
+        with TestClient(app, BASE, client=("127.0.0.1", 5), **values) as client:
+            yield client
+        app.state.access.close()
 
 
 def events_of(text):

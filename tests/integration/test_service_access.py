@@ -89,7 +89,7 @@ def service(tmp_path_factory):
         keys = {role: ring.add(role, role, ["alpha"])[0] for role in ROLES}
         keys["beta"] = ring.add("beta", "admin", ["beta"])[0]
         app = service_app(graph, Limits(), ring, local_token="token of this machine")
-        with TestClient(app, HERE, raise_server_exceptions=False) as client:
+        with app.state.jobs, TestClient(app, HERE, raise_server_exceptions=False) as client:
             yield client, keys, ring
         app.state.access.close()
 
@@ -101,13 +101,12 @@ def call(service, method, path, key="", namespace="", **values):
     return service[0].request(*call_of((method, path)), headers=headers, **json, **values)
 
 
-def routes():
-    app = service_app(DragGraph("unused.lbug"), Limits(), None)
+def routes(app):
     return sorted((method, route.path) for route in iter_route_contexts(app.routes) for method in route.methods)
 
 
-def test_every_route_has_a_rule():
-    assert {(method, path) for method, path in routes() if path not in OPEN} == RULES.keys()
+def test_every_route_has_a_rule(service):
+    assert {(method, path) for method, path in routes(service[0].app) if path not in OPEN} == RULES.keys()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=" ".join)

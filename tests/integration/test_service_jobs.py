@@ -10,10 +10,12 @@ from fastapi.testclient import TestClient
 from service_clients import BASE, events_of
 
 from drag_graph.app import DragGraph
-from drag_graph.errors import StoreLocked
+from drag_graph.errors import StoreLocked, StoreUnfit
+from drag_graph.jobs.runner import RunProgress
 from drag_graph.service import jobs as jobs_module
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
+from drag_graph.service.server import ServicePlace, served
 from drag_graph.service.service_app import service_app
 from drag_graph.testing.server import ScriptedServer
 
@@ -33,7 +35,7 @@ def serving(folder, limits=None, **settings):
         closing(KeyRing(graph.settings.service_records_path)) as ring,
     ):
         app = service_app(graph, limits or Limits(), ring, local_token="t")
-        with TestClient(app, BASE, headers={"Authorization": "Bearer t"}) as client:
+        with app.state.jobs, TestClient(app, BASE, headers={"Authorization": "Bearer t"}) as client:
             client.graph, client.ring, client.jobs = graph, ring, app.state.jobs
             yield client
         app.state.access.close()
@@ -197,6 +199,66 @@ def test_a_job_stops_at_the_budget_of_its_key(tmp_path):
             assert len(teacher.requests) == before
 
 
+def test_a_job_stops_at_the_budget_of_the_service(tmp_path):
+    with ScriptedServer() as teacher:
+        model = {"teacher": "openai/gpt-4o-mini", "teacher_base_url": teacher.url, "teacher_api_key": "k", "budget_usd": 0}
+        with serving(tmp_path, **model) as client:
+            for values in ({}, {"budget_usd": 10}):
+                found = ended(client, submit(client, "distill", {"questions": QUESTIONS, **values}))
+                assert (found["state"], found["error"]["type"]) == ("failed", "BudgetReached")
+            assert not teacher.requests
+
+
+def test_a_job_whose_key_is_revoked_stops_and_stays_paid_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(jobs_module, "RECORDED_EVERY", 0)
+    with ScriptedServer(delay=0.05) as teacher:
+        model = {"teacher": "openai/gpt-4o-mini", "teacher_base_url": teacher.url, "teacher_api_key": "k"}
+        with serving(tmp_path, **model) as client:
+            headers = {"Authorization": f"Bearer {client.ring.add('a', 'editor', ['default'], budget_usd=5)[0]}"}
+            job = submit(client, "distill", {"questions": QUESTIONS}, headers=headers)
+            while not client.ring.key("a").spent_usd:
+                time.sleep(0.01)
+            client.ring.revoke("a")
+            found = ended(client, job)
+            assert (found["state"], found["error"]["message"]) == ("failed", "The key 'a' is revoked.")
+            assert client.get(f"{JOBS}/{job}/result").json()["totals"]["pending"] > 0
+            assert found["spent_usd"] == client.ring.key("a").spent_usd > 0
+
+
+class FailingWork:
+    """Work that spends, and fails without a report."""
+
+    def __init__(self, on_progress):
+        self.on_progress = on_progress
+
+    def cancel(self):
+        pass
+
+    def result(self):
+        self.on_progress(RunProgress(1, cost_usd=0.5))
+        raise RuntimeError
+
+
+def test_a_job_that_fails_without_a_report_gives_nothing_back(client, monkeypatch):
+    monkeypatch.setattr(jobs_module, "RECORDED_EVERY", 0)
+    monkeypatch.setattr(jobs_module, "start_work", lambda *_, on_progress, **__: FailingWork(on_progress))
+    headers = {"Authorization": f"Bearer {client.ring.add('a', 'editor', ['default'], budget_usd=1)[0]}"}
+    found = ended(client, submit(client, "link", headers=headers))
+    assert (found["state"], found["spent_usd"], client.ring.key("a").spent_usd) == ("failed", 0.5, 0.5)
+
+
+@pytest.mark.parametrize("method", ["advance", "finish", "_cost"])
+def test_a_job_whose_end_cannot_be_recorded_fails(client, monkeypatch, method):
+    def fail(*_):
+        monkeypatch.undo()
+        raise StoreUnfit("The file cannot be read.")
+
+    monkeypatch.setattr(client.jobs if method == "_cost" else client.jobs.table, method, fail)
+    found = ended(client, submit(client, "export", {}))
+    assert (found["state"], found["error"]["type"]) == ("failed", "StoreUnfit")
+    assert not client.jobs._progress
+
+
 def test_documents_that_a_model_reads_count_for_the_budget(tmp_path):
     with ScriptedServer() as teacher:
         model = {"document_extractor": "openai/gpt-4o-mini", "teacher_base_url": teacher.url, "teacher_api_key": "k"}
@@ -210,12 +272,22 @@ def test_documents_that_a_model_reads_count_for_the_budget(tmp_path):
             assert cost > 0
 
 
-def test_only_one_service_does_the_jobs_of_a_store(client, tmp_path):
-    other = jobs_module.JobQueue(tmp_path / "graph.lbug.service-records", None, None, most=1)
-    with client.jobs.claimed(), pytest.raises(StoreLocked), other.claimed():
-        pass
-    with other.claimed():
-        pass
+def test_only_one_service_does_the_jobs_of_a_store(client, tmp_path, blocked):
+    """With Neo4j, services of several namespaces share their records; here two stores do."""
+    job = submit(client, "link")
+    while client.jobs.table.job(job).state != "running":
+        time.sleep(0.01)
+    ledger = str(client.graph.settings.ledger_path)
+    with (
+        DragGraph(tmp_path / "other.lbug", ledger=ledger) as other,
+        closing(KeyRing(other.settings.service_records_path)) as ring,
+    ):
+        assert other.settings.service_records_path == client.graph.settings.service_records_path
+        with pytest.raises(StoreLocked) as raised, served(other, ServicePlace(port=0), Limits(), ring):
+            pass
+        assert "X-Namespace" in raised.value.hint
+    assert client.jobs.table.job(job).state == "running", "the other service queued it again"
+    assert (client.jobs._folder / job).exists()
 
 
 def test_a_queued_job_of_a_revoked_key_fails(client, blocked):

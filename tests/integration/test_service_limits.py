@@ -8,12 +8,10 @@ import threading
 import time
 
 import pytest
-from fastapi.testclient import TestClient
-from service_clients import BASE, QUESTION, events_of, filled_graph, served_client
+from service_clients import QUESTION, events_of, filled_graph, local_client, served_client
 
 from drag_graph import log
 from drag_graph.service.limits import Limits
-from drag_graph.service.service_app import service_app
 from drag_graph.testing.server import Say, ScriptedServer
 
 ANSWER = "Steam drives it [1]."
@@ -28,7 +26,7 @@ def graph(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(graph):
-    with TestClient(service_app(graph, SMALL, None), base_url=BASE) as client:
+    with local_client(graph, SMALL) as client:
         yield client
 
 
@@ -208,6 +206,6 @@ def test_a_slow_request_is_ended(graph):
 
 
 def test_nothing_is_logged_above_the_level(graph, caplog):
-    with caplog.at_level(logging.WARNING), TestClient(service_app(graph, SMALL, None), base_url=BASE) as client:
+    with caplog.at_level(logging.WARNING), local_client(graph, SMALL) as client:
         client.get("/health")
     assert caplog.records == []

@@ -148,17 +148,18 @@ def test_answers_finish_at_the_end(tmp_path):
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ({"host": "0.0.0.0"}, "needs keys"),
-        ({"is_behind_proxy": True}, "needs keys"),
+        ({"host": "0.0.0.0"}, "requires keys"),
+        ({"is_behind_proxy": True}, "requires keys"),
         ({"certificate": Path("a.pem")}, "certificate and its key"),
         ({"certificate": Path("a.pem"), "key": Path("b.pem")}, r"no file a\.pem"),
     ],
 )
-def test_strangers_are_kept_out(tmp_path, place, message):
+def test_strangers_are_kept_out(tmp_path, tmp_path_factory, place, message):
     with (
         DragGraph(tmp_path / "graph.lbug") as graph,
+        closing(KeyRing(tmp_path_factory.mktemp("keys") / "records")) as ring,
         pytest.raises(ConfigurationError, match=message) as raised,
-        served(graph, ServicePlace(port=0, **place), Limits(), None),
+        served(graph, ServicePlace(port=0, **place), Limits(), ring),
     ):
         pass
     assert raised.value.hint
@@ -206,13 +207,18 @@ def test_keys_do_not_cross_a_network_in_clear():
 
 
 def test_a_port_in_use_is_named(tmp_path):
-    with filled_graph(tmp_path) as graph, served_client(graph) as client, DragGraph(tmp_path / "other.lbug") as other:
-        place = ServicePlace(port=client.base_url.port)
-        with pytest.raises(ConfigurationError, match="Cannot listen"), served(other, place, Limits(), None):
-            pass
+    with (
+        filled_graph(tmp_path) as graph,
+        served_client(graph) as client,
+        DragGraph(tmp_path / "other.lbug") as other,
+        pytest.raises(ConfigurationError, match="Cannot listen"),
+        served_client(other, port=client.base_url.port),
+    ):
+        pass
 
 
-def test_the_file_for_neo4j_is_named_by_address_and_namespace():
-    one, other = (Settings(store="bolt://graph.example:7687", namespace=name).service_path for name in ("a", "b"))
-    assert one.parent == other.parent == Path(".drag-graph")
-    assert one != other
+def test_the_file_for_neo4j_is_named_by_address_database_and_namespace():
+    chosen = ({"namespace": "a"}, {"namespace": "b"}, {"namespace": "a", "neo4j_database": "other"})
+    files = [Settings(store="bolt://graph.example:7687", **values).service_path for values in chosen]
+    assert {file.parent for file in files} == {Path(".drag-graph")}
+    assert len({*files}) == 3

@@ -3,14 +3,11 @@
 import json
 
 import pytest
-from fastapi.testclient import TestClient
-from service_clients import BASE, QUESTION, TEXTS, events_of, filled_graph
+from service_clients import QUESTION, TEXTS, events_of, filled_graph, local_client, served_client
 
 from drag_graph import errors
 from drag_graph.privacy import gate_opening
 from drag_graph.service.errors import STATUSES, body_of, status_of
-from drag_graph.service.limits import Limits
-from drag_graph.service.service_app import service_app
 from drag_graph.testing.rewriting import ToldRewriter
 
 
@@ -22,7 +19,7 @@ def graph(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(graph):
-    with TestClient(service_app(graph, Limits(), None), base_url=BASE) as client:
+    with local_client(graph) as client:
         yield client
 
 
@@ -122,7 +119,7 @@ def test_cypher(client, graph):
 
 
 def test_erasing_a_source(tmp_path):
-    with filled_graph(tmp_path) as graph, TestClient(service_app(graph, Limits(), None), base_url=BASE) as client:
+    with filled_graph(tmp_path) as graph, local_client(graph) as client:
         id_ = client.get("/api/v1/sources").json()[0]["id"]
         assert client.delete(f"/api/v1/sources/{id_[:8]}").status_code == 422, "only a whole id erases"
         assert client.delete(f"/api/v1/sources/{id_}").json()["erased"]["Document"] == 1
@@ -132,7 +129,7 @@ def test_erasing_a_source(tmp_path):
 
 
 def test_metrics_count_answers_by_outcome(graph):
-    with TestClient(service_app(graph, Limits(), None), base_url=BASE) as client:
+    with served_client(graph) as client:
         client.post("/api/v1/ask", json={"question": QUESTION})
         client.post("/api/v1/ask", json={"question": "Zyx?", "mode": "graph"})
         client.post("/api/v1/ask", json={"query_id": "abcd"})
@@ -199,13 +196,12 @@ def test_every_error_has_a_status():
 
 
 def test_an_unexpected_error_shows_nothing(graph, caplog):
-    app = service_app(graph, Limits(), None)
+    with local_client(graph) as client:
 
-    @app.get("/broken")
-    async def broken():
-        raise RuntimeError(QUESTION)
+        @client.app.get("/broken")
+        async def broken():
+            raise RuntimeError(QUESTION)
 
-    with TestClient(app, base_url=BASE) as client:
         reply = client.get("/broken")
     assert reply.status_code == 500
     assert reply.json() == body_of(RuntimeError("anything"))

@@ -114,6 +114,13 @@ def test_words_in_texts_names_and_comments_are_no_clauses(statement):
     check_reads(statement)
 
 
+@pytest.mark.parametrize("end", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\0"], ids=ascii)
+def test_a_comment_ends_nowhere_but_at_a_line_break(end):
+    with pytest.raises(ConfigurationError, match="control character"):
+        check_reads(f"MATCH (n) // x{end}CALL dbms.components() YIELD name RETURN name")
+    check_reads("MATCH (n)\t// CALL\r\nRETURN n")
+
+
 def test_a_long_statement_is_stopped(graph):
     with pytest.raises(ConfigurationError, match=r"longer than 0\.2 seconds"):
         graph.store.query("UNWIND range(1,100000) AS a UNWIND range(1,100000) AS b RETURN sum(a*b)", timeout=0.2)

@@ -16,6 +16,8 @@ from drag_graph.errors import ConfigurationError
 _NOT_CODE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 _BEGINNING = re.compile(r"\s*(?:MATCH|OPTIONAL|RETURN|UNWIND|WITH)\b", re.IGNORECASE)
 _OUTSIDE = re.compile(r"(?<![.:$\w])(?:LOAD|CALL)\b", re.IGNORECASE)
+_CONTROL = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters at which an engine may end a line comment, or a line, elsewhere than `_NOT_CODE`."""
 _ESCAPED = re.compile(r"\\u", re.IGNORECASE)
 _BRACKET = re.compile(r"[(\[{]|[)\]}]")
 _CASE = re.compile(r"\bCASE\b", re.IGNORECASE)
@@ -29,6 +31,8 @@ def check_reads(statement: str) -> None:
 
     Neo4j decodes backslash-u before it parses, so a text with it could end anywhere; it is refused.
     """
+    if match := _CONTROL.search(statement):
+        raise ConfigurationError(f"The statement contains the control character {match[0]!a}.", hint="Use plain line breaks.")
     code = _NOT_CODE.sub(" ", statement)
     if _ESCAPED.search(statement):
         raise ConfigurationError("The statement contains an escaped character.", hint="Write the character itself.")
