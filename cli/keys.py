@@ -21,7 +21,7 @@ def add(
     role: Annotated[
         Literal["reader", "editor", "admin"],
         typer.Option(
-            "--role", help="reader asks and searches; editor also runs jobs, corrects and erases; admin also queries."
+            "--role", help="reader asks and looks; editor also runs jobs and corrects; admin also erases and reads metrics."
         ),
     ] = "reader",
     namespace: Annotated[

@@ -79,6 +79,10 @@ class ServiceAccess:
             raise NotStored(f"There is no namespace {namespace!r}.", hint="Name another namespace in the header X-Namespace.")
         return Caller(name, own_role, namespaces, self.graph_in(namespace))
 
+    def is_key(self, secret: str) -> bool:
+        """Whether this is the secret of a valid key."""
+        return self._ring.find(secret) is not None
+
     def has_form_token(self, request: Request, token: str) -> bool:
         """Whether a form that this browser received from us sent the token."""
         return self.sessions.is_form_token(request.cookies.get(COOKIE, ""), token)

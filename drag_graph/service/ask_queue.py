@@ -45,9 +45,11 @@ class AskQueue:
 
         Raises RequestRefused if too many wait (429), or once the service stops (503).
         """
-        if self.is_closed:
-            raise RequestRefused(503, "Stopping", "The service is stopping.", headers={"Retry-After": str(RETRY_SECONDS)})
+        future = Future[Result]()
+        future.add_done_callback(self._end)
         with self._lock:
+            if self.is_closed:
+                raise RequestRefused(503, "Stopping", "The service is stopping.", headers={"Retry-After": str(RETRY_SECONDS)})
             if self._open >= self._limits.asks + self._limits.waiting_asks:
                 raise RequestRefused(
                     *(429, "TooManyRequests", f"{self._open} questions are being answered or waiting already."),
@@ -55,9 +57,7 @@ class AskQueue:
                     headers={"Retry-After": str(RETRY_SECONDS)},
                 )
             self._open += 1
-        future = Future[Result]()
-        future.add_done_callback(self._end)
-        self._calls.put(partial(contextvars.copy_context().run, _finish, future, work))
+            self._calls.put(partial(contextvars.copy_context().run, _finish, future, work))
         return future
 
     async def result(self, future: Future[Result]) -> Result:
@@ -75,9 +75,10 @@ class AskQueue:
 
     def close(self) -> None:
         """Accept no further work. Work that runs or waits is finished."""
-        self.is_closed = True
-        for _ in range(self._limits.asks):
-            self._calls.put(None)
+        with self._lock:
+            self.is_closed = True
+            for _ in range(self._limits.asks):
+                self._calls.put(None)
 
     def _work(self) -> None:
         while call := self._calls.get():

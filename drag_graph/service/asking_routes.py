@@ -131,7 +131,7 @@ async def source(source_id: Id, caller: Reader) -> JSONResponse:
 
 
 @router.delete("/sources/{source_id}")
-async def erase_source(source_id: WholeId, caller: Editor) -> JSONResponse:
+async def erase_source(source_id: WholeId, caller: Admin) -> JSONResponse:
     """Erase a source and everything that rests on it. The text is also removed from the store's file."""
     erase = caller.graph.store.erase
     await run_in_threadpool(partial(erase, source_id, dry_run=True))  # an unknown id would rewrite the file for nothing

@@ -157,14 +157,15 @@ async def jobs(caller: Reader, queue: Queue, limit: Annotated[int, Query(ge=1, l
 @router.get("/{job_id}")
 async def job(job_id: JobId, caller: Reader, queue: Queue) -> JSONResponse:
     """Describe a job: its state, its progress, and its error."""
-    return JSONResponse(job_document(queue, queue.table.job(job_id, caller.graph.settings.namespace)))
+    found = await run_in_threadpool(queue.table.job, job_id, caller.graph.settings.namespace)
+    return JSONResponse(job_document(queue, found))
 
 
 @router.get("/{job_id}/events", responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}})
 async def events(job_id: JobId, caller: Reader, queue: Queue) -> Response:
     """Follow a job: an event `progress` for each change, and `end` with the job when it has ended."""
     namespace = caller.graph.settings.namespace
-    queue.table.job(job_id, namespace)
+    await run_in_threadpool(queue.table.job, job_id, namespace)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_followed(queue, job_id, namespace), media_type=EVENT_STREAM, headers=headers)
 
@@ -179,7 +180,7 @@ async def cancel(job_id: JobId, caller: Editor, queue: Queue) -> JSONResponse:
 @router.get("/{job_id}/result")
 async def result(job_id: JobId, caller: Reader, queue: Queue) -> Response:
     """Return the report of a job that has ended, or the file of an export."""
-    found = queue.table.job(job_id, caller.graph.settings.namespace)
+    found = await run_in_threadpool(queue.table.job, job_id, caller.graph.settings.namespace)
     if found.kind == "export" and found.state == "done":
         file = queue.exported_file(found)
         if file is None:
@@ -250,7 +251,7 @@ async def _followed(queue: JobQueue, job_id: str, namespace: str) -> AsyncIterat
         if version != queue.version:
             version = queue.version
             try:
-                document = job_document(queue, queue.table.job(job_id, namespace))
+                document = job_document(queue, await run_in_threadpool(queue.table.job, job_id, namespace))
             except DragGraphError:
                 return
             news = {"state": document["state"], "progress": document["progress"]}

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from drag_graph.service.access import Caller, requires
 from drag_graph.service.discovery import instance_of
 from drag_graph.service.errors import REPLIES
+from drag_graph.service.jobs import JobQueue
 from drag_graph.service.service_state import state_of
 
 router = APIRouter(responses=REPLIES)
@@ -29,13 +30,18 @@ async def ready(request: Request) -> JSONResponse:
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
-async def metrics(request: Request, _caller: Annotated[Caller, Depends(requires("reader"))]) -> Response:
-    """Report the counters in the format of Prometheus."""
+async def metrics(request: Request, _caller: Annotated[Caller, Depends(requires("admin"))]) -> Response:
+    """Report the counters of all namespaces in the format of Prometheus."""
+    return Response(await run_in_threadpool(_measured, request), media_type=CONTENT_TYPE_LATEST)
+
+
+def _measured(request: Request) -> bytes:
     state = state_of(request)
+    jobs: JobQueue = request.app.state.jobs
     state.metrics.queue.labels("running").set(state.asks.running)
     state.metrics.queue.labels("waiting").set(state.asks.waiting)
-    for name, number in request.app.state.jobs.table.counts().items():
+    for name, number in jobs.table.counts().items():
         state.metrics.jobs.labels(name).set(number)
-    state.metrics.cost.set(request.app.state.jobs.table.spent_usd())
-    await run_in_threadpool(state.metrics.measure_store, state.graph.settings)
-    return Response(generate_latest(state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+    state.metrics.cost.set(jobs.table.spent_usd())
+    state.metrics.measure_store(state.graph.settings)
+    return generate_latest(state.metrics.registry)

@@ -1,8 +1,8 @@
 """Fetch a page for `ingest`, never from an address of this machine or of a private network."""
 
+import asyncio
 import ipaddress
 import socket
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     import httpx
 
 SECONDS = 30.0
+"""For the whole page, with its redirects."""
 LARGEST_PAGE = 32 * 1024 * 1024
 """Bytes."""
 MOST_REDIRECTS = 5
-_EMBEDDING = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")))
+LONGEST_NAME = 100
+"""Bytes, without the extension."""
+_EMBEDDING = ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "::ffff:0:0:0/96")
 """Networks whose addresses contain an IPv4 address that a gateway may use."""
+_REFUSED = tuple(map(ipaddress.ip_network, (*_EMBEDDING, "fec0::/10")))  # the last: private networks of older systems
 Resolve = Callable[[str, int], list[str]]
 
 
@@ -55,27 +59,39 @@ def public_address(url: "httpx.URL", find: Resolve = resolve) -> str:
     return addresses[0]
 
 
-def fetch_page(address: str, *, find: Resolve = resolve, transport: "httpx.BaseTransport | None" = None) -> FetchedPage:
+def fetch_page(address: str, *, find: Resolve = resolve, transport: "httpx.AsyncBaseTransport | None" = None) -> FetchedPage:
     """Fetch a page; every redirect is checked like the first address, and only checked IP addresses are connected to.
 
     Raises the errors of `public_address`, and DocumentUnusable if the page cannot be fetched, is too large, or is no document.
     """
+
+    async def fetch() -> FetchedPage:
+        async with asyncio.timeout(SECONDS):
+            return await _fetched(address, find, transport)
+
+    try:
+        return asyncio.run(fetch())
+    except TimeoutError as error:
+        raise DocumentUnusable(f"The page takes more than {SECONDS:g} seconds.", hint="Try again later.") from error
+
+
+async def _fetched(address: str, find: Resolve, transport: "httpx.AsyncBaseTransport | None") -> FetchedPage:
     import httpx
 
     url = parsed_url(address)
     # Without a proxy: it would resolve the names itself.
-    with httpx.Client(transport=transport, timeout=SECONDS, trust_env=False, follow_redirects=False) as client:
+    async with httpx.AsyncClient(transport=transport, timeout=SECONDS, trust_env=False, follow_redirects=False) as client:
         for _ in range(MOST_REDIRECTS + 1):
             pinned = url.copy_with(host=public_address(url, find))
             headers = {"Host": url.netloc.decode("ascii"), "Accept-Encoding": "identity"}
             names = {"sni_hostname": url.raw_host.decode("ascii")}
             try:
-                with client.stream("GET", pinned, headers=headers, extensions=names) as reply:
+                async with client.stream("GET", pinned, headers=headers, extensions=names) as reply:
                     if reply.has_redirect_location:
                         url = url.join(reply.headers["location"])
                         continue
                     reply.raise_for_status()
-                    return _read(url, reply)
+                    return await _read(url, reply)
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise DocumentUnusable(
                     f"The page cannot be fetched: {type(error).__name__}.", hint="Try again later."
@@ -98,21 +114,25 @@ def _is_public(address: str) -> bool:
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.ipv4_mapped is not None:
             ip = ip.ipv4_mapped
-        elif any(ip in network for network in _EMBEDDING):
+        elif any(ip in network for network in _REFUSED):
             return False
     return ip.is_global and not ip.is_multicast
 
 
-def _read(url: "httpx.URL", reply: "httpx.Response") -> FetchedPage:
+async def _read(url: "httpx.URL", reply: "httpx.Response") -> FetchedPage:
     media_type = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     endings = [ending for ending, known in MEDIA_TYPES.items() if known == media_type]
     if not endings:
         raise DocumentUnusable(f"The page has the media type {media_type[:80]!r}, which is not supported.")
-    content, deadline = bytearray(), time.monotonic() + SECONDS
-    for part in reply.iter_bytes():
+    content = bytearray()
+    async for part in reply.aiter_bytes():
         content += part
-        if len(content) > LARGEST_PAGE or time.monotonic() > deadline:
-            raise DocumentUnusable(f"The page has more than {LARGEST_PAGE:,} bytes, or takes more than {SECONDS:g} seconds.")
-    last = PurePosixPath(unquote(url.path)).name[-100:].lstrip(".") or url.host
+        if len(content) > LARGEST_PAGE:
+            raise DocumentUnusable(f"The page has more than {LARGEST_PAGE:,} bytes.")
+    last = _end(PurePosixPath(unquote(url.path)).name).lstrip(".") or _end(url.host)
     stem = "".join(letter if letter.isalnum() or letter in "-_. " else "-" for letter in last)
     return FetchedPage(stem if PurePosixPath(stem).suffix.lower() in endings else f"{stem}{endings[0]}", bytes(content))
+
+
+def _end(name: str) -> str:
+    return name.encode()[-LONGEST_NAME:].decode(errors="ignore")

@@ -125,11 +125,10 @@ async def sign_in_page(request: Request) -> Response:
 async def sign_in(request: Request) -> Response:
     """Start a session with a valid key."""
     key = text_of(await form_of(request), "key")
-    ring = state_of(request).keyring
-    if ring is None or await run_in_threadpool(ring.find, key) is None:
+    access: ServiceAccess = request.app.state.access
+    if not await run_in_threadpool(access.is_key, key):
         problem = "This key is not valid. It may have expired."
         return render(request, "sign_in.html", status=401, title="Sign in", problem=problem)
-    access: ServiceAccess = request.app.state.access
     access.sessions.close(request.cookies.get(COOKIE, ""))
     reply = RedirectResponse("/", 303, dict(HEADERS))
     is_secure = request.url.scheme == "https"

@@ -6,13 +6,11 @@ from contextlib import closing
 
 import openai
 import pytest
-from fastapi.testclient import TestClient
-from service_clients import BASE, QUESTION, TEXTS, filled_graph
+from service_clients import QUESTION, TEXTS, filled_graph, local_client
 
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.server import ServicePlace, served
-from drag_graph.service.service_app import service_app
 from drag_graph.testing.server import Say, ScriptedServer
 
 ANSWER = f"{TEXTS['steam.txt']} [1]"
@@ -178,11 +176,10 @@ def test_a_wrong_key(place):
 
 
 def test_every_error_has_the_same_shape(graph):
-    app = service_app(graph, Limits(asks=1, waiting_asks=0, body_bytes=2_000), None)
     free = threading.Event()
     body = {"model": "drag-graph", "messages": said(QUESTION)}
-    with TestClient(app, BASE) as client:
-        blocked = app.state.service.asks.submit(free.wait)
+    with local_client(graph, Limits(asks=1, waiting_asks=0, body_bytes=2_000)) as client:
+        blocked = client.app.state.service.asks.submit(free.wait)
         post = [
             client.post("/v1/chat/completions", **values)
             for values in ({"json": body}, {"json": {**body, "stream": True}}, {"json": {}}, {"content": "{"})

@@ -20,7 +20,7 @@ HERE = "http://127.0.0.1"
 OPEN = {"/health", "/ready", "/openapi.json", "/static/{name}", "/sign-in", "/sign-out"}
 """Paths that need no key; they have nothing of the store."""
 RULES = {
-    ("GET", "/metrics"): "reader",
+    ("GET", "/metrics"): "admin",
     ("POST", "/mcp"): "reader",
     ("POST", f"{API}/ask"): "reader",
     ("POST", f"{API}/search"): "reader",
@@ -28,7 +28,7 @@ RULES = {
     ("GET", "/v1/models"): "reader",
     ("GET", f"{API}/sources"): "reader",
     ("GET", f"{API}/sources/{{source_id}}"): "reader",
-    ("DELETE", f"{API}/sources/{{source_id}}"): "editor",
+    ("DELETE", f"{API}/sources/{{source_id}}"): "admin",
     ("GET", f"{API}/sources/{{source_id}}/subgraph"): "reader",
     ("GET", f"{API}/answers"): "reader",
     ("GET", f"{API}/answers/{{answer_id}}"): "reader",

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 from fastapi.testclient import TestClient
-from service_clients import BASE, QUESTION, TEXTS, events_of, filled_graph
+from service_clients import BASE, QUESTION, TEXTS, events_of, filled_graph, local_client
 
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
@@ -31,7 +31,7 @@ def graph(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(graph):
-    with TestClient(service_app(graph, Limits(), None), base_url=BASE, headers=BROWSER) as client:
+    with local_client(graph, headers=BROWSER) as client:
         yield client
 
 
@@ -158,7 +158,7 @@ def test_a_form_of_another_site_is_refused(client, path):
 
 
 def test_a_pasted_text_is_added_by_a_job_and_deleted_after_a_list(tmp_path):
-    with filled_graph(tmp_path) as graph, TestClient(service_app(graph, Limits(), None), BASE, headers=BROWSER) as client:
+    with filled_graph(tmp_path) as graph, local_client(graph, headers=BROWSER) as client:
         values = {"token": token(client), "name": "note.txt", "text": "Oil drives the lamp.", "tags": "a, b"}
         job = client.post("/sources/add", data=values)
         assert "note.txt" in check(job)

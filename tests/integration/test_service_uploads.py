@@ -1,6 +1,8 @@
 """What jobs accept as documents: names, media types, and addresses of pages, which never lead into this machine's networks."""
 
+import contextlib
 import socket
+import threading
 
 import httpx
 import pytest
@@ -23,6 +25,8 @@ HOSTS = {
     "mapped.example": ["::ffff:127.0.0.1"],
     "translated.example": ["64:ff9b::7f00:1"],
     "tunnel.example": ["2002:7f00:1::"],
+    "site.example": ["fec0::1"],
+    "stateless.example": ["::ffff:0:7f00:1"],
     "nowhere.example": [],
 }
 PRIVATE = [
@@ -30,7 +34,14 @@ PRIVATE = [
     *("http://169.254.169.254/latest/meta-data", "http://10.0.0.1/", "http://192.168.1.1/", "http://172.16.0.1/"),
     *("http://100.64.0.1/", "http://[fe80::1%25eth0]/", "http://[fd00::1]/", "http://[::ffff:10.0.0.1]/", "http://224.0.0.1/"),
     *("http://inner.example/", "http://metadata.example/", "http://two.example/", "http://mapped.example/"),
-    *("http://translated.example/", "http://tunnel.example/", "http://nowhere.example/", "http://localhost/"),
+    *(
+        "http://translated.example/",
+        "http://tunnel.example/",
+        "http://site.example/",
+        "http://stateless.example/",
+        "http://nowhere.example/",
+        "http://localhost/",
+    ),
     *("file:///etc/passwd", "ftp://public.example/", "gopher://public.example/", "http://user:pw@public.example/", "//x", ""),
 ]
 
@@ -179,6 +190,41 @@ def test_other_pages_are_not_read(reply, monkeypatch):
     monkeypatch.setattr(page_fetch, "LARGEST_PAGE", 100)
     with pytest.raises(DocumentUnusable):
         fetch_page("http://public.example/", find=find, transport=httpx.MockTransport(lambda _request: reply))
+
+
+def test_a_page_that_sends_its_headers_slowly_is_given_up(monkeypatch):
+    monkeypatch.setattr(page_fetch, "SECONDS", 0.5)
+    monkeypatch.setattr(page_fetch, "_is_public", lambda _address: True)
+    given_up = threading.Event()
+
+    def drip(server):
+        with server.accept()[0] as connection:
+            connection.recv(1000)
+            with contextlib.suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+                for _ in range(50):
+                    if given_up.wait(0.1):
+                        return
+                    connection.sendall(b"x")
+                connection.sendall(b"\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\nx")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, args=(server,))
+        thread.start()
+        with pytest.raises(DocumentUnusable, match=r"more than 0\.5 seconds"):
+            fetch_page(f"http://127.0.0.1:{server.getsockname()[1]}/", find=lambda *_: ["127.0.0.1"])
+        given_up.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("path", [f"/{'ä' * 200}", f"/{'.' * 200}", f"/{'x' * 500}.html", "/"])
+def test_the_name_of_a_page_is_a_usable_file_name(path, tmp_path):
+    reply = httpx.Response(200, headers={"content-type": "text/html"}, content=b"x")
+    host = ".".join(["x" * 60] * 4)
+    page = fetch_page(f"http://{host}{path}", find=lambda *_: [PUBLIC], transport=httpx.MockTransport(lambda _: reply))
+    assert len(page.name.encode()) <= 105
+    assert page.name.endswith(".html")
+    assert not page.name.startswith(".")
 
 
 def test_a_page_is_a_document_with_its_address(tmp_path, monkeypatch):
