@@ -39,11 +39,12 @@ def served_client(graph, limits=None, **place):
 
 
 @contextlib.contextmanager
-def local_client(graph, limits=None, **values):
-    """Lend a client on this machine of a service without keys, without a socket, and without jobs."""
+def local_client(graph, limits=None, *, with_jobs=False, **values):
+    """Lend a client on this machine of a service without keys and without a socket. Jobs are done only `with_jobs`."""
     with contextlib.closing(KeyRing(graph.settings.service_records_path)) as ring:
         app = service_app(graph, limits or Limits(), ring)
-        with TestClient(app, BASE, client=("127.0.0.1", 5), **values) as client:
+        jobs = app.state.jobs if with_jobs else contextlib.nullcontext()
+        with jobs, TestClient(app, BASE, client=("127.0.0.1", 5), **values) as client:
             yield client
         app.state.access.close()
 

@@ -175,10 +175,11 @@ def test_a_wrong_key(place):
     assert (raised.value.code, raised.value.type) == ("invalid_api_key", "authentication_error")
 
 
-def test_every_error_has_the_same_shape(graph):
+def test_every_error_has_the_same_shape(graph, place):
     free = threading.Event()
     body = {"model": "drag-graph", "messages": said(QUESTION)}
-    with local_client(graph, Limits(asks=1, waiting_asks=0, body_bytes=2_000)) as client:
+    headers = {"Authorization": f"Bearer {place['api_key']}"}
+    with local_client(graph, Limits(asks=1, waiting_asks=0, body_bytes=2_000), headers=headers) as client:
         blocked = client.app.state.service.asks.submit(free.wait)
         post = [
             client.post("/v1/chat/completions", **values)
@@ -203,7 +204,8 @@ def scripted(tmp_path):
     with (
         ScriptedServer() as student,
         filled_graph(tmp_path, student="scripted", student_base_url=student.url, scoring="reply") as graph,
-        served(graph, ServicePlace(port=0), Limits(), None) as running,
+        closing(KeyRing(graph.settings.service_records_path)) as ring,
+        served(graph, ServicePlace(port=0), Limits(), ring) as running,
         openai.OpenAI(base_url=f"{running.address}/v1", api_key="none", max_retries=0) as client,
     ):
         yield student, client

@@ -31,7 +31,7 @@ def graph(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(graph):
-    with local_client(graph, headers=BROWSER) as client:
+    with local_client(graph, with_jobs=True, headers=BROWSER) as client:
         yield client
 
 
@@ -158,7 +158,7 @@ def test_a_form_of_another_site_is_refused(client, path):
 
 
 def test_a_pasted_text_is_added_by_a_job_and_deleted_after_a_list(tmp_path):
-    with filled_graph(tmp_path) as graph, local_client(graph, headers=BROWSER) as client:
+    with filled_graph(tmp_path) as graph, local_client(graph, with_jobs=True, headers=BROWSER) as client:
         values = {"token": token(client), "name": "note.txt", "text": "Oil drives the lamp.", "tags": "a, b"}
         job = client.post("/sources/add", data=values)
         assert "note.txt" in check(job)
