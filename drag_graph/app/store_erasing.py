@@ -13,6 +13,7 @@ from drag_graph.graph.paging import settings_hashes
 from drag_graph.manage.erasing import ErasureFilter, Scope, compact, erase, filter_of, preview, scopes_where, total
 from drag_graph.manage.short_ids import full_call, full_id
 from drag_graph.ports.graph_store import GraphStore
+from drag_graph.service.job_table import remove_exports
 
 SHORTEST_ID = 4
 """Minimum number of digits of an id. With fewer, a typing error would match something even in a small store."""
@@ -82,7 +83,7 @@ class ErasureTarget:
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """Erases from ledger, store and vault."""
+    """Erases from ledger, store and vault, and deletes the exports of the service."""
 
     resources: Resources
     keeps_replies: bool = False
@@ -127,6 +128,8 @@ class Eraser:
         """
         recorded = self._erase_recorded(scopes)
         counts = total(erase(store, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
+        if scopes:
+            self._remove_exports()
         if isinstance(recorded, dict):
             recorded |= self._erase_originals(scopes)
         return _report(
@@ -136,6 +139,7 @@ class Eraser:
     def _compact_again(self) -> str:
         """Compact ledger and store after an earlier run that may have been killed before; return the state of the store."""
         self._erase_recorded(())
+        self._remove_exports()
         with self.resources.store(read_only=False) as store:
             return compact(store, wanted=self.compacts)
 
@@ -146,6 +150,10 @@ class Eraser:
         with open_ledger(settings) as ledger:
             ids = [scope.source_id for scope in scopes]
             return ledger.erase(ids, settings.namespace, keep_recorded=self.keeps_replies)
+
+    def _remove_exports(self) -> None:
+        settings = self.resources.settings
+        remove_exports(settings.service_records_path, settings.namespace)
 
     def _erase_originals(self, scopes: Sequence[Scope]) -> dict[str, int]:
         settings = self.resources.settings

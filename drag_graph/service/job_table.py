@@ -2,7 +2,9 @@
 
 import json
 import secrets
+import shutil
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -151,6 +153,20 @@ class JobTable:
     def _select(self, condition: str, values: Sequence[Any]) -> list[ServiceJob]:
         with self._file.reading() as rows:
             return [_job(row) for row in rows.execute(f"{_READ} {condition}", values)]
+
+
+def files_of(path: Path) -> Path:
+    """Return the folder with the files of jobs: one folder for each. `path` is the service's file."""
+    return path.with_name(f"{path.name}-files")
+
+
+def remove_exports(path: Path, namespace: str) -> None:
+    """Delete the exports of a namespace that wait to be downloaded, because they contain what is erased."""
+    if path.exists():
+        with closing(JobTable(path)) as table:
+            for job in table.finished_exports():
+                if job.namespace == namespace:
+                    shutil.rmtree(files_of(path) / job.id, ignore_errors=True)
 
 
 def new_job_id() -> str:

@@ -20,7 +20,7 @@ from drag_graph.jobs.runner import RunProgress
 from drag_graph.ledger.spending import dollars
 from drag_graph.service.access import ServiceAccess
 from drag_graph.service.errors import RETRY_SECONDS, RequestRefused, body_of
-from drag_graph.service.job_table import JobKind, JobState, JobTable, ServiceJob, new_job_id
+from drag_graph.service.job_table import JobKind, JobState, JobTable, ServiceJob, files_of, new_job_id
 from drag_graph.service.job_work import EXPORTED, StartedWork, start_work
 from drag_graph.service.keys import KeyRing
 
@@ -50,7 +50,7 @@ class JobQueue:
         self.version = 0
         """Changes with every change of a job."""
         self._path = path
-        self._folder = path.with_name(f"{path.name}-files")
+        self._folder = files_of(path)
         self._access, self._ring, self._most = access, ring, most
         self._progress: dict[str, dict[str, Any]] = {}
         self._running: tuple[str, StartedWork] | None = None

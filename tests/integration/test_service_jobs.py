@@ -340,6 +340,18 @@ def test_an_export_can_be_downloaded_for_a_day(client, monkeypatch):
     assert not (client.jobs._folder / job).exists()
 
 
+def test_erasing_deletes_the_exports_of_the_namespace(client):
+    client.graph.distill(QUESTIONS[:2]).result()
+    other = {"X-Namespace": "other"}
+    job, kept = submit(client, "export", {}), submit(client, "export", {}, headers=other)
+    assert ended(client, job)["state"] == ended(client, kept, headers=other)["state"] == "done"
+    source = client.get("/api/v1/sources").json()[0]["id"]
+    assert client.delete(f"/api/v1/sources/{source}").status_code == 200
+    assert client.get(f"{JOBS}/{job}/result").status_code == 410
+    assert not (client.jobs._folder / job).exists()
+    assert client.get(f"{JOBS}/{kept}/result", headers=other).status_code == 200
+
+
 def test_a_graceful_stop_pauses_the_running_job_and_the_next_start_ends_it(tmp_path):
     with ScriptedServer(delay=0.1) as teacher:
         model = {"teacher": "openai/scripted", "teacher_base_url": teacher.url, "teacher_api_key": "k"}
