@@ -176,7 +176,7 @@ def test_an_answer_has_a_time_limit(waiting_graph, student):
 def test_a_client_that_leaves_stops_the_student(waiting_graph, student):
     """The student's text comes in many parts; it is not asked to the end for nobody."""
     student.go.set()
-    student.always("student", lambda _request: Say(" ".join(["steam"] * 400), interval=0.001))
+    student.always("student", lambda _request: Say(" ".join(["steam"] * 4_000), interval=0.001))
     with served_client(waiting_graph) as client:
         with client.stream(
             "POST", "/api/v1/ask", json={"question": QUESTION}, headers={"Accept": "text/event-stream"}
