@@ -48,6 +48,7 @@ def page_for(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
 
 PageReader = Annotated[Caller, Depends(page_for("reader"))]
 PageEditor = Annotated[Caller, Depends(page_for("editor"))]
+PageAdmin = Annotated[Caller, Depends(page_for("admin"))]
 
 
 @router.get("/static/{name}")

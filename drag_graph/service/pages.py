@@ -64,6 +64,7 @@ def render(request: Request, template: str, *, caller: Caller | None = None, sta
     shared = {
         "caller": caller,
         "may_edit": caller is not None and caller.role != "reader",
+        "may_erase": caller is not None and caller.role == "admin",
         "is_signed_in": bool(access.sessions.secret_of(cookie)),
         "here": request.url.path,
         "places": PLACES,

@@ -13,7 +13,7 @@ from drag_graph.model import Subgraph
 from drag_graph.service.asking_routes import Id, Offset, ShortText, WholeId
 from drag_graph.service.job_routes import MOST_FILES, JobId, job_document, queue_of, submit_documents
 from drag_graph.service.jobs import JobQueue
-from drag_graph.service.page_routes import PageEditor, PageReader
+from drag_graph.service.page_routes import PageAdmin, PageEditor, PageReader
 from drag_graph.service.page_views import moment
 from drag_graph.service.pages import HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
@@ -80,7 +80,7 @@ async def add_sources(request: Request, caller: PageEditor, queue: Queue) -> Res
 
 
 @router.get("/sources/{source_id}/erase")
-async def erase_page(source_id: WholeId, request: Request, caller: PageEditor) -> Response:
+async def erase_page(source_id: WholeId, request: Request, caller: PageAdmin) -> Response:
     """List what would be deleted with a source."""
     stored = await run_in_threadpool(caller.graph.show, source_id)
     report = await run_in_threadpool(partial(caller.graph.store.erase, source_id, dry_run=True))
@@ -90,7 +90,7 @@ async def erase_page(source_id: WholeId, request: Request, caller: PageEditor) -
 
 
 @router.post("/sources/{source_id}/erase")
-async def erase_source(source_id: WholeId, request: Request, caller: PageEditor) -> Response:
+async def erase_source(source_id: WholeId, request: Request, caller: PageAdmin) -> Response:
     """Delete a source with everything that rests on it."""
     await form_of(request)
     await run_in_threadpool(

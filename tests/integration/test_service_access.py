@@ -57,8 +57,8 @@ RULES = {
     ("GET", "/sources"): "reader",
     ("GET", "/sources/{source_id}"): "reader",
     ("POST", "/sources/add"): "editor",
-    ("GET", "/sources/{source_id}/erase"): "editor",
-    ("POST", "/sources/{source_id}/erase"): "editor",
+    ("GET", "/sources/{source_id}/erase"): "admin",
+    ("POST", "/sources/{source_id}/erase"): "admin",
     ("GET", "/jobs"): "reader",
     ("GET", "/jobs/{job_id}"): "reader",
 }
