@@ -179,7 +179,7 @@ def test_a_claim_of_a_document_is_left_out_and_its_passage_stays(run, tmp_path):
         (["feed"], 2, "--wrong, --right and --undo"),
         (["feed", "--wrong", "--right"], 2, "--wrong, --right and --undo"),
         (["--wrong"], 2, "require an ID"),
-        (["feed", "--undo", "--note", "x"], 2, "--undo excludes --note"),
+        (["feed", "--undo", "--note", "x"], 2, "--note does not work with --undo"),
         (["ffffffffffff", "--wrong"], NOT_STORED, "There is no claim or answer 'ffffffffffff'"),
         ([" ", "--wrong"], NOT_STORED, "There is no claim or answer"),
     ],
