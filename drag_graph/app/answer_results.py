@@ -10,7 +10,7 @@ from drag_graph.app.answer_tracing import Tracing
 from drag_graph.ask.answer_file import answers_text
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.errors import DragGraphError, StoreError
-from drag_graph.graph.rejected_claims import claims_of_edge
+from drag_graph.graph.rejected_claims import claims_of_edges
 from drag_graph.model import Answer, Line, Subgraph
 from drag_graph.report.audit_document import subgraph_text
 from drag_graph.report.graph_page import graph_page
@@ -197,8 +197,9 @@ class StoredSubgraph:
     def to_dict(self) -> dict[str, Any]:
         """Return the `show ID --json` document."""
         document = self.subgraph.model_dump(mode="json")
-        for edge, shown in zip(self.subgraph.edges, document["edges"], strict=True):
-            shown["claims"] = list(claims_of_edge(edge, self.subgraph.triples))
+        claims = claims_of_edges(self.subgraph, self.subgraph.edges)
+        for edge in document["edges"]:
+            edge["claims"] = claims[edge["id"]]
         return document
 
     def summary(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from drag_graph.ask.audit_snapshot import places_of, snapshot
 from drag_graph.ask.find_lines import SourceHit
 from drag_graph.ask.line_weights import ListName, Weighed
 from drag_graph.errors import ConfigurationError
-from drag_graph.graph.rejected_claims import claims_of_edge
+from drag_graph.graph.rejected_claims import claims_of_edges
 from drag_graph.model import Line
 from drag_graph.models.model_choice import NEAREST
 
@@ -33,7 +33,7 @@ class SearchResult:
     weighed: Mapping[str, Weighed]
     documents: Mapping[int, Mapping[str, Any]]
     """The document passages behind lines, by line number."""
-    claims: Mapping[str, tuple[str, ...]]
+    claims: Mapping[str, Sequence[str]]
     """The ids of the claims of edges, by the id of the edge."""
     location: str
     is_empty: bool
@@ -127,7 +127,7 @@ class Searching(ResourceUser):
             is_empty = not found.sources and not store.sources(limit=1)
             location = f"{store.location}, namespace {store.namespace}"
         documents = places_of(snapshot(query.text, selection.lines, found.subgraphs))
-        claims = {edge.id: claims_of_edge(edge, part.triples) for part in found.subgraphs for edge in part.usable_edges}
+        claims = {id_: own for part in found.subgraphs for id_, own in claims_of_edges(part, part.usable_edges).items()}
         facts = (selection.lines, found.weighed, documents, claims)
         return SearchResult(found.sources, *facts, location, is_empty, bool(only))
 

@@ -48,10 +48,11 @@ def rejected_evidence(items: Iterable[Triple | Fact], rejected: RejectedClaims) 
     return frozenset(id_ for id_, number in every.items() if number == wrong[id_])
 
 
-def claims_of_edge(edge: SimpleEdge, triples: Iterable[Triple]) -> tuple[str, ...]:
-    """Return the ids of an edge's claims, in the order of the triples."""
-    behind = set(edge.triple_ids)
-    return tuple(dict.fromkeys(claim_of(item) for item in triples if item.id in behind))
+def claims_of_edges(subgraph: Subgraph, edges: Iterable[SimpleEdge]) -> dict[str, list[str]]:
+    """Return the ids of the claims of each edge, by its id, in the order of the triples."""
+    places = {item.id: place for place, item in enumerate(subgraph.triples)}
+    behind = {edge.id: sorted(places[id_] for id_ in edge.triple_ids if id_ in places) for edge in edges}
+    return {id_: list(dict.fromkeys(claim_of(subgraph.triples[place]) for place in own)) for id_, own in behind.items()}
 
 
 def claims_gone(reduction: Reduction, erased: Erased) -> set[str]:

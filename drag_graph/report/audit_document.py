@@ -6,7 +6,7 @@ from typing import Any
 
 from drag_graph.ask.audit_snapshot import unshown
 from drag_graph.errors import NotStored, StoreError
-from drag_graph.graph.rejected_claims import claims_of_edge, without_rejected
+from drag_graph.graph.rejected_claims import claims_of_edges, without_rejected
 from drag_graph.manage.content_ids import is_evidence_id, wrong_ids
 from drag_graph.manage.short_ids import full_id
 from drag_graph.model import Answer, Subgraph, labelled
@@ -233,9 +233,10 @@ def subgraph_text(subgraph: Subgraph) -> str:
     lines += ["", "EVIDENCE"]
     lines += [f"{number}. {item.text}" for number, item in enumerate(subgraph.kept_evidence, start=1)]
     lines += ["", f"KNOWLEDGE GRAPH ({subgraph.graph})"]
+    claims_of = claims_of_edges(subgraph, subgraph.usable_edges)
     for edge in subgraph.usable_edges:
         disputed = ", disputed" if edge.contradicts else ""
-        claims = ", ".join(id_[:SHORT] for id_ in claims_of_edge(edge, subgraph.triples))
+        claims = ", ".join(id_[:SHORT] for id_ in claims_of[edge.id])
         weight = f"({edge.confidence:.2f}, {edge.support}x{disputed}, claim {claims})"
         lines.append(f"[{edge.subject}] --{', '.join(edge.predicates)}--> [{edge.object}] {weight}")
     return "\n".join(lines)
