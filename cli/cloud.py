@@ -1,6 +1,5 @@
 """`drag-graph cloud …`: the cloud of several sites."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,8 +25,8 @@ def serve(
         str, typer.Option("--host", help="Address to listen on. Beyond this machine, TLS is required.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 is any free port.")] = 8470,
-    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Certificate (PEM).", show_default=False)] = None,
-    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Key of the certificate (PEM).", show_default=False)] = None,
+    tls_cert: options.TlsCert = None,
+    tls_key: options.TlsKey = None,
     json: options.Json = False,
 ) -> None:
     """Serve the sites of a cloud until Ctrl-C or SIGTERM.

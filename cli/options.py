@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import wraps
+from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -113,6 +114,8 @@ QueryId = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print the expected calls, tokens and price, and stop.", rich_help_panel="Teacher")
 ]
+TlsCert = Annotated[Path | None, typer.Option("--tls-cert", help="Certificate (PEM).", show_default=False)]
+TlsKey = Annotated[Path | None, typer.Option("--tls-key", help="Key of the certificate (PEM).", show_default=False)]
 NoService = Annotated[
     bool,
     typer.Option(

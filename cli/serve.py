@@ -1,6 +1,5 @@
 """`drag-graph serve`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,8 +26,8 @@ def serve(
         str, typer.Option("--host", help="Address to listen on. Beyond this machine, keys and TLS are required.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on. 0 chooses a free port.")] = 8080,
-    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Certificate (PEM).", show_default=False)] = None,
-    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Key of the certificate (PEM).", show_default=False)] = None,
+    tls_cert: options.TlsCert = None,
+    tls_key: options.TlsKey = None,
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="A proxy in front of the service encrypts the requests. Keys are required.")
     ] = False,

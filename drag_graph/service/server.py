@@ -19,7 +19,7 @@ from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.request_protocol import request_protocol
 from drag_graph.service.service_app import service_app
-from drag_graph.sites.cloud.cloud_server import KEEP_ALIVE, PEM, address_of, bound_socket
+from drag_graph.sites.cloud.cloud_server import address_of, bound_socket, check_pair, server_config
 from drag_graph.sites.wire import is_loopback
 
 GRACE = 20
@@ -39,11 +39,7 @@ class ServicePlace:
 
     def check(self, *, has_keys: bool) -> None:
         """Raise ConfigurationError if the service would be open to others or unencrypted, or a file is missing."""
-        if (self.certificate is None) != (self.key is None):
-            raise ConfigurationError("TLS requires a certificate and its key.", hint="Pass both, or neither.")
-        for file in (self.certificate, self.key):
-            if file is not None and not file.is_file():
-                raise ConfigurationError(f"There is no file {file}.", hint=PEM)
+        check_pair(self.certificate, self.key)
         if is_loopback(self.host) and not self.is_behind_proxy:
             return
         if not has_keys:
@@ -98,18 +94,9 @@ class _Server(uvicorn.Server):
 
 def _server(app: Any, limits: Limits, place: ServicePlace | None) -> _Server:
     """Return a server for a place; None is a loopback socket next to it."""
-    tls: dict[str, Any] = {}
-    if place is not None and place.certificate is not None:
-        tls = {"ssl_certfile": str(place.certificate), "ssl_keyfile": str(place.key)}
-    quiet: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False}
-    plain: dict[str, Any] = {"lifespan": "off", "server_header": False, "proxy_headers": False}
-    plain |= {"http": request_protocol(limits.receive_seconds), "ws": "none"}
-    config = uvicorn.Config(app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, **quiet, **plain, **tls)
-    try:
-        config.load()
-    except OSError as error:  # includes SSLError
-        raise ConfigurationError(f"Cannot use the certificate: {error}.", hint=PEM) from error
-    return _Server(config)
+    files = (place.certificate, place.key) if place else (None, None)
+    protocol: dict[str, Any] = {"http": request_protocol(limits.receive_seconds), "ws": "none"}
+    return _Server(server_config(app, *files, grace=GRACE, log_level="critical", **protocol))
 
 
 @contextmanager

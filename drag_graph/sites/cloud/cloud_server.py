@@ -36,14 +36,19 @@ class ServiceAddress:
 
     def check(self) -> None:
         """Raise ConfigurationError if requests would cross a network unencrypted, or if a file is missing."""
-        if (self.certificate is None) != (self.key is None):
-            raise ConfigurationError("TLS needs a certificate and its key.", hint="Pass both, or neither.")
-        for file in (self.certificate, self.key):
-            if file is not None and not file.is_file():
-                raise ConfigurationError(f"There is no file {file}.", hint=PEM)
+        check_pair(self.certificate, self.key)
         if self.certificate is None and not is_loopback(self.host) and not self.insecure:
             hint = "Pass a certificate and its key, or add `insecure=True` if you trust the network."
             raise ConfigurationError(f"Requests to {self.host} would cross the network unencrypted.", hint=hint)
+
+
+def check_pair(certificate: Path | None, key: Path | None) -> None:
+    """Raise ConfigurationError unless both files are there, or neither is given."""
+    if (certificate is None) != (key is None):
+        raise ConfigurationError("TLS needs a certificate and its key.", hint="Pass both, or neither.")
+    for file in (certificate, key):
+        if file is not None and not file.is_file():
+            raise ConfigurationError(f"There is no file {file}.", hint=PEM)
 
 
 @contextmanager
@@ -89,17 +94,27 @@ def bound_socket(host: str, port: int) -> socket.socket:
 def _server(app: Any, place: ServiceAddress | None) -> Any:
     import uvicorn
 
-    tls: dict[str, Any] = {}
-    if place is not None and place.certificate is not None:
-        tls = {"ssl_certfile": str(place.certificate), "ssl_keyfile": str(place.key)}
-    quiet: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False}
+    files = (place.certificate, place.key) if place else (None, None)
+    return uvicorn.Server(server_config(app, *files, grace=GRACE, log_level="warning"))
+
+
+def server_config(app: Any, certificate: Path | None, key: Path | None, *, grace: int, **more: Any) -> Any:
+    """Return the configuration of a uvicorn server without its logs and headers; open requests have `grace` seconds at its end.
+
+    Raises ConfigurationError if the certificate cannot be used.
+    """
+    import uvicorn
+
+    tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate else {}
+    quiet: dict[str, Any] = {"log_config": None, "access_log": False}
     plain: dict[str, Any] = {"lifespan": "off", "server_header": False, "proxy_headers": False}
-    config = uvicorn.Config(app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, **quiet, **plain, **tls)
+    times: dict[str, Any] = {"timeout_keep_alive": KEEP_ALIVE, "timeout_graceful_shutdown": grace}
+    config = uvicorn.Config(app, **times, **quiet, **plain, **tls, **more)
     try:
         config.load()
     except OSError as error:  # includes SSLError
         raise ConfigurationError(f"Cannot use the certificate: {error}.", hint=PEM) from error
-    return uvicorn.Server(config)
+    return config
 
 
 def _run(loop: asyncio.AbstractEventLoop, servers: list[Any], sockets: list[socket.socket]) -> None:
