@@ -60,10 +60,9 @@ class ServiceClient:
     ) -> dict[str, Any]:
         """Return the document of an answer; `on_token` receives its text while the student writes it."""
         body = {"question": text, "options": options, "explain": explain, **asking, **self._settings(ANSWER)}
-        answer: dict[str, Any] = {}
         if on_token is None:
-            answer |= self._document("POST", "ask", body)
-            return answer
+            return dict(self._document("POST", "ask", body))
+        answer: dict[str, Any] = {}
         for name, data in self._events("POST", "ask", body):
             if name == "token":
                 on_token(data["text"])

@@ -12,7 +12,7 @@ from drag_graph.app.application import DragGraph
 from drag_graph.errors import NotStored
 from drag_graph.service.browser_sessions import BrowserSessions
 from drag_graph.service.errors import RequestRefused
-from drag_graph.service.keys import ALL_NAMESPACES, ROLES, KeyRing, KeyRole
+from drag_graph.service.keys import ALL_NAMESPACES, KeyRing, KeyRole, includes
 from drag_graph.sites.wire import is_loopback
 
 LOCAL = "local"
@@ -32,6 +32,10 @@ class Caller:
     role: KeyRole
     namespaces: frozenset[str]
     graph: DragGraph
+
+    def may(self, role: KeyRole) -> bool:
+        """Whether the caller has this role or a higher one."""
+        return includes(self.role, role)
 
 
 class ServiceAccess:
@@ -69,7 +73,7 @@ class ServiceAccess:
         """
         session_secret = self._session_secret(request, is_page=is_page)
         name, own_role, namespaces = self._identity(request, session_secret)
-        if ROLES.index(own_role) < ROLES.index(role):
+        if not includes(own_role, role):
             hint = "Use a key with this role: drag-graph keys add NAME --role ROLE"
             raise RequestRefused(403, "RoleTooLow", f"The role {role!r} is required; the key has {own_role!r}.", hint=hint)
         namespace = _unicode(request.headers.get("x-namespace", "")) or self._graph.settings.namespace
@@ -115,12 +119,12 @@ def _unicode(header: str) -> str:
     return header.encode("latin-1").decode("utf-8", "replace")
 
 
-def requires(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
-    """Return the dependency of a route that requires `role` or a higher one."""
+def requires(role: KeyRole, *, is_page: bool = False) -> Callable[[Request], Awaitable[Caller]]:
+    """Return the dependency of a route, or of a page, that requires `role` or a higher one."""
 
     async def caller(request: Request) -> Caller:
         access: ServiceAccess = request.app.state.access
-        return access.caller(request, role)
+        return access.caller(request, role, is_page=is_page)
 
     caller.role = role  # type: ignore[attr-defined]
     return caller

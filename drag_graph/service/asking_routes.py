@@ -9,7 +9,8 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.concurrency import run_in_threadpool
 
-from drag_graph.app.answer_results import GivenAnswer
+from drag_graph.app.application import DragGraph
+from drag_graph.app.store_erasing import ErasureReport
 from drag_graph.model import Mode
 from drag_graph.ports.model_roles import OnToken
 from drag_graph.ports.setting_types import Fraction, NonNegativeInt, PositiveInt, Privacy
@@ -24,13 +25,21 @@ Editor = Annotated[Caller, Depends(requires("editor"))]
 Admin = Annotated[Caller, Depends(requires("admin"))]
 ShortText = Annotated[str, StringConstraints(max_length=1_000)]
 LongText = Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
-Id = Annotated[str, Path(pattern=r"^[0-9a-f]{4,32}$", description="An id, or the beginning of one (4 digits or more).")]
+SHORT_ID = "^[0-9a-f]{4,32}$"
+"""An id of the store, or the beginning of one."""
+Id = Annotated[str, Path(pattern=SHORT_ID, description="An id, or the beginning of one (4 digits or more).")]
 WholeId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="A whole id.")]
 Limit = Annotated[int, Query(ge=1, le=1_000)]
 Offset = Annotated[int, Query(ge=0, le=2**31)]
 PageFormat = Literal["json", "prov", "html"]
 
 router = APIRouter(prefix="/api/v1", responses=REPLIES)
+
+
+def erased_source(graph: DragGraph, source_id: str) -> ErasureReport:
+    """Erase a source. An unknown id is refused first, because erasing it would rewrite the file of the store for nothing."""
+    graph.store.erase(source_id, dry_run=True)
+    return graph.store.erase(source_id)
 
 
 class RequestBody(BaseModel):
@@ -99,10 +108,7 @@ async def ask(body: AskRequest, caller: Reader, request: Request) -> Response:
     values = body.model_dump(exclude={"explain"}, exclude_none=True)
 
     def answer(on_token: OnToken | None = None) -> Mapping[str, Any]:
-        with state.metrics.counted_ask(body.mode or caller.graph.settings.mode) as counted:
-            given: GivenAnswer = caller.graph.ask(**values, on_token=on_token)
-            counted(given)
-        return given.to_dict(explain=body.explain)
+        return state.ask(caller.graph, **values, on_token=on_token).to_dict(explain=body.explain)
 
     if EVENT_STREAM in request.headers.get("accept", ""):
         return streamed(state.asks, answer)
@@ -133,9 +139,7 @@ async def source(source_id: Id, caller: Reader) -> JSONResponse:
 @router.delete("/sources/{source_id}")
 async def erase_source(source_id: WholeId, caller: Admin) -> JSONResponse:
     """Erase a source and everything that rests on it. The text is also removed from the store's file."""
-    erase = caller.graph.store.erase
-    await run_in_threadpool(partial(erase, source_id, dry_run=True))  # an unknown id would rewrite the file for nothing
-    return JSONResponse((await run_in_threadpool(erase, source_id)).to_dict())
+    return JSONResponse((await run_in_threadpool(erased_source, caller.graph, source_id)).to_dict())
 
 
 @router.get("/sources/{source_id}/subgraph")

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from drag_graph.ports.correction_store import Verdict
 from drag_graph.service.access import LOCAL
-from drag_graph.service.asking_routes import Editor, Reader, RequestBody, ShortText
+from drag_graph.service.asking_routes import SHORT_ID, Editor, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES
 
 router = APIRouter(prefix="/api/v1/corrections", responses=REPLIES)
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1/corrections", responses=REPLIES)
 class CorrectionRequest(RequestBody):
     """A verdict on a claim or an answer; null undoes the last one."""
 
-    id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4,32}$")]
+    id: Annotated[str, StringConstraints(pattern=SHORT_ID)]
     verdict: Verdict | None
     note: ShortText = ""
 

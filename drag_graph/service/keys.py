@@ -19,6 +19,8 @@ from drag_graph.service.service_file import SERVICE
 KeyRole = Literal["reader", "editor", "admin"]
 ROLES: tuple[KeyRole, ...] = ("reader", "editor", "admin")
 """Each role includes the rights of those before it."""
+
+
 ALL_NAMESPACES = "*"
 """Means all namespaces. No key has it; only callers on this machine can open all of them."""
 _NAME = re.compile(r"(?!local$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -127,6 +129,11 @@ class KeyRing:
     def _read(self) -> list[tuple[ServiceKey, str]]:
         with self._file.reading() as rows:
             return [(_key(row), row[-1]) for row in rows.execute(f"SELECT {_COLUMNS} FROM keys ORDER BY name")]  # noqa: S608
+
+
+def includes(role: KeyRole, other: KeyRole) -> bool:
+    """Whether a role has all rights of another one."""
+    return ROLES.index(role) >= ROLES.index(other)
 
 
 def _key(row: Sequence[Any]) -> ServiceKey:

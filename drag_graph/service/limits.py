@@ -1,4 +1,4 @@
-"""Limits of requests, as ASGI middleware: size, time, host and origin."""
+"""The limits of a service. `request_limits`, `ask_queue` and `jobs` apply them."""
 
 from dataclasses import dataclass
 

@@ -2,13 +2,14 @@
 
 import asyncio
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Message, Receive, Scope, Send
 
-from drag_graph.service.access import Caller, requires
+from drag_graph.service.access import Caller
+from drag_graph.service.asking_routes import Reader
 from drag_graph.service.errors import REPLIES, RequestRefused
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.mcp_tools import TOOLS, AskTool, JobTool, McpTool
@@ -37,12 +38,9 @@ class HttpDesk:
         return await self._state.asks.run(partial(self._call, tool))
 
     def _call(self, tool: McpTool) -> Any:
-        if not isinstance(tool, AskTool):
-            return tool.call(self.caller).to_dict()
-        with self._state.metrics.counted_ask(self.caller.graph.settings.mode) as counted:
-            given = tool.call(self.caller)
-            counted(given)
-        return given.to_dict()
+        if isinstance(tool, AskTool):
+            return self._state.ask(self.caller.graph, **tool.model_dump()).to_dict()
+        return tool.call(self.caller).to_dict()
 
     async def _job(self, tool: JobTool) -> Any:
         """Submit a job, and return it with its report if it ends soon."""
@@ -59,7 +57,7 @@ class HttpDesk:
 
 
 @router.post("/mcp", include_in_schema=False)
-async def mcp(request: Request, caller: Annotated[Caller, Depends(requires("reader"))]) -> Response:
+async def mcp(request: Request, caller: Reader) -> Response:
     """Answer a message of the Model Context Protocol."""
     return _Exchange(HttpDesk(request, caller), await request.body())
 

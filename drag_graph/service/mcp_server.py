@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from drag_graph.ports.model_roles import fence
 from drag_graph.service.access import Caller
 from drag_graph.service.errors import LONGEST_MESSAGE, RequestRefused, body_of, log_unexpected
-from drag_graph.service.keys import ROLES
 from drag_graph.service.mcp_tools import McpTool, StoredAnswerTool, SubgraphTool
 from drag_graph.version import __version__
 
@@ -58,7 +57,7 @@ def mcp_server(desk: McpDesk) -> Server[Any]:
     """Return a server that offers what the caller at `desk` may do. Errors of a tool are results with a message and a hint."""
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in desk.tools if _is_allowed(tool, desk.caller)])
+        return types.ListToolsResult(tools=[_described(tool) for tool in desk.tools if desk.caller.may(tool.role)])
 
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -121,10 +120,6 @@ def _shortened(value: Any, longest: int, items: int) -> Any:
             return value
 
 
-def _is_allowed(tool: type[McpTool], caller: Caller) -> bool:
-    return ROLES.index(caller.role) >= ROLES.index(tool.role)
-
-
 def _described(tool: type[McpTool]) -> types.Tool:
     schema = {name: part for name, part in tool.model_json_schema().items() if name not in {"title", "description"}}
     is_reading = tool.role == "reader"
@@ -135,9 +130,9 @@ def _described(tool: type[McpTool]) -> types.Tool:
 async def _run(desk: McpDesk, name: str, arguments: dict[str, Any]) -> Any:
     tool = next((tool for tool in desk.tools if tool.name == name), None)
     if tool is None:
-        names = ", ".join(tool.name for tool in desk.tools if _is_allowed(tool, desk.caller))
+        names = ", ".join(tool.name for tool in desk.tools if desk.caller.may(tool.role))
         raise RequestRefused(404, "UnknownTool", f"There is no tool {name!r}.", hint=f"The tools are {names}.")
-    if not _is_allowed(tool, desk.caller):
+    if not desk.caller.may(tool.role):
         hint = "Writing requires `drag-graph mcp --allow-writes`, or a key of the service with the role editor."
         raise RequestRefused(403, "RoleTooLow", f"The tool {name!r} is not allowed.", hint=hint)
     return await desk.run(_validated(tool, arguments))

@@ -10,14 +10,15 @@ from drag_graph.app.application import DragGraph
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.errors import ConfigurationError
 from drag_graph.service.access import Caller
-from drag_graph.service.asking_routes import LongText, ShortText
+from drag_graph.service.asking_routes import SHORT_ID, LongText, ShortText
 from drag_graph.service.job_work import TEXT, write_questions
 from drag_graph.service.keys import KeyRole
 from drag_graph.service.uploads import check_name
 from drag_graph.settings import Settings
 
-ID = r"^[0-9a-f]{4,32}$"
-StoredId = Annotated[str, StringConstraints(pattern=ID), Field(description="An id, or its beginning (4 hex digits or more).")]
+StoredId = Annotated[
+    str, StringConstraints(pattern=SHORT_ID), Field(description="An id, or its beginning (4 hex digits or more).")
+]
 Sources = Annotated[
     list[ShortText], Field(max_length=100, description="Only these sources: ids, names, or patterns like *.md.")
 ]

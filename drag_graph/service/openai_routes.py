@@ -5,17 +5,17 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, cast, get_args
+from typing import Any, cast, get_args
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from drag_graph.app.answer_results import GivenAnswer
 from drag_graph.ask.follow_up import FollowUp
 from drag_graph.model import Mode
 from drag_graph.ports.model_roles import OnToken
-from drag_graph.service.access import Caller, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, OwnEvents, streamed
+from drag_graph.service.asking_routes import Reader
 from drag_graph.service.errors import body_of, status_of
 from drag_graph.service.listed_options import listed_options
 from drag_graph.service.openai_errors import OPENAI_REPLIES, openai_error
@@ -25,7 +25,6 @@ from drag_graph.service.service_state import state_of
 MODEL = "drag-graph"
 MODELS: Mapping[str, Mode | None] = {MODEL: None, **{f"{MODEL}:{mode}": cast("Mode", mode) for mode in get_args(Mode)}}
 """Names of models, with the mode of their answers; None is that of the service."""
-Reader = Annotated[Caller, Depends(requires("reader"))]
 router = APIRouter(prefix="/v1", responses=OPENAI_REPLIES)
 
 
@@ -48,7 +47,7 @@ async def chat_completions(body: ChatRequest, caller: Reader, request: Request) 
     mode, state = MODELS[body.model], state_of(request)
 
     def answer(on_token: OnToken | None = None) -> Mapping[str, Any]:
-        with state.metrics.counted_ask(mode or caller.graph.settings.mode) as counted:
+        with state.metrics.counted_ask(mode or caller.graph.settings.mode) as counted:  # also if the rewriting fails
             follow_up = caller.graph.follow_up(stem, turns)
             values: dict[str, Any] = {"mode": mode, "max_answer_tokens": body.most_tokens, "instruction": instruction}
             given = caller.graph.ask(follow_up.question, options, on_token=on_token, **values)

@@ -1,6 +1,6 @@
 """Pages to sign in, ask, look at answers, and check what would leave the machine."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, TypeVar
@@ -10,16 +10,14 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from drag_graph.app.answer_results import GivenAnswer
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Chunk
 from drag_graph.ports.model_roles import OnToken
-from drag_graph.service.access import COOKIE, Caller, ServiceAccess
+from drag_graph.service.access import COOKIE, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest
 from drag_graph.service.browser_sessions import LONGEST
 from drag_graph.service.errors import RequestRefused
-from drag_graph.service.keys import KeyRole
 from drag_graph.service.page_views import answer_view, marked, moment, why_view
 from drag_graph.service.pages import FOREVER, HEADERS, MEDIA_TYPES, form_of, fragment, listed, render, text_of, web_file
 from drag_graph.service.service_state import state_of
@@ -36,19 +34,9 @@ Body = TypeVar("Body", AskRequest, PrivacyRequest)
 router = APIRouter(include_in_schema=False)
 
 
-def page_for(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
-    """Return the dependency of a page that callers with `role`, or a higher one, may see."""
-
-    async def caller(request: Request) -> Caller:
-        access: ServiceAccess = request.app.state.access
-        return access.caller(request, role, is_page=True)
-
-    return caller
-
-
-PageReader = Annotated[Caller, Depends(page_for("reader"))]
-PageEditor = Annotated[Caller, Depends(page_for("editor"))]
-PageAdmin = Annotated[Caller, Depends(page_for("admin"))]
+PageReader = Annotated[Caller, Depends(requires("reader", is_page=True))]
+PageEditor = Annotated[Caller, Depends(requires("editor", is_page=True))]
+PageAdmin = Annotated[Caller, Depends(requires("admin", is_page=True))]
 
 
 @router.get("/static/{name}")
@@ -76,10 +64,8 @@ async def ask(request: Request, caller: PageReader) -> Response:
     values = body.model_dump(exclude={"explain"}, exclude_none=True)
 
     def answer(on_token: OnToken | None = None) -> Mapping[str, Any]:
-        with state.metrics.counted_ask(body.mode or caller.graph.settings.mode) as counted:
-            given: GivenAnswer = caller.graph.ask(**values, on_token=on_token)
-            counted(given)
-        return answer_view(given.to_dict(), body.question or "", may_edit=caller.role != "reader")
+        given = state.ask(caller.graph, **values, on_token=on_token)
+        return answer_view(given.to_dict(), body.question or "", may_edit=caller.may("editor"))
 
     if EVENT_STREAM in request.headers.get("accept", ""):
         return streamed(state.asks, lambda on_token: {"html": fragment("answer.html", answer=answer(on_token))})

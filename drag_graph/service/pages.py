@@ -63,8 +63,8 @@ def render(request: Request, template: str, *, caller: Caller | None = None, sta
     cookie = request.cookies.get(COOKIE, "")
     shared = {
         "caller": caller,
-        "may_edit": caller is not None and caller.role != "reader",
-        "may_erase": caller is not None and caller.role == "admin",
+        "may_edit": caller is not None and caller.may("editor"),
+        "may_erase": caller is not None and caller.may("admin"),
         "is_signed_in": bool(access.sessions.secret_of(cookie)),
         "here": request.url.path,
         "places": PLACES,

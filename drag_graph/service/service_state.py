@@ -1,9 +1,11 @@
 """The state that all routes of a service share: `request.app.state.service`."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import Request
 
+from drag_graph.app.answer_results import GivenAnswer
 from drag_graph.app.application import DragGraph
 from drag_graph.service.ask_queue import AskQueue
 from drag_graph.service.limits import Limits
@@ -19,6 +21,13 @@ class ServiceState:
     metrics: Metrics
     asks: AskQueue
     local_token: str = ""
+
+    def ask(self, graph: DragGraph, **arguments: Any) -> GivenAnswer:
+        """Ask as `DragGraph.ask`, and count the question in the metrics."""
+        with self.metrics.counted_ask(arguments.get("mode") or graph.settings.mode) as counted:
+            given = graph.ask(**arguments)
+            counted(given)
+        return given
 
 
 def state_of(request: Request) -> ServiceState:

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from drag_graph.model import Subgraph
-from drag_graph.service.asking_routes import Id, Offset, ShortText, WholeId
+from drag_graph.service.asking_routes import Id, Offset, ShortText, WholeId, erased_source
 from drag_graph.service.job_routes import MOST_FILES, JobId, job_document, queue_of, submit_documents
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.page_routes import PageAdmin, PageEditor, PageReader
@@ -93,10 +93,7 @@ async def erase_page(source_id: WholeId, request: Request, caller: PageAdmin) ->
 async def erase_source(source_id: WholeId, request: Request, caller: PageAdmin) -> Response:
     """Delete a source with everything that rests on it."""
     await form_of(request)
-    await run_in_threadpool(
-        partial(caller.graph.store.erase, source_id, dry_run=True)
-    )  # an unknown id is refused before the file is rewritten
-    await run_in_threadpool(caller.graph.store.erase, source_id)
+    await run_in_threadpool(erased_source, caller.graph, source_id)
     return RedirectResponse("/sources", 303, dict(HEADERS))
 
 
