@@ -70,7 +70,8 @@ class Settings(BaseSettings):
 
     # The embedder
     embedder: Place = Field(
-        "auto", description="Embedding model: auto, lexical, minilm, sentence-transformers:NAME, a folder, or a LiteLLM name."
+        "auto",
+        description="Embedder: auto (the store's), lexical, minilm, sentence-transformers:NAME, a folder, or a LiteLLM name.",
     )
     embedder_base_url: BaseUrl = ""
     embedder_api_key: SecretStr = SecretStr("")

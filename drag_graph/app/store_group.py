@@ -183,7 +183,7 @@ class StoreGroup(ResourceUser):
     def repair(self) -> RepairReport:
         """Rebuild what can be rebuilt from the stored data, and return what was fixed and what is left."""
         with self._resources.store(read_only=False) as store:
-            return RepairReport(tuple(repair(store, self._resources.gated_embedder)))
+            return RepairReport(tuple(repair(store, lambda: self._resources.gated_embedder(store.embedder()))))
 
     def query(self, statement: str, *, limit: int = 100, timeout: float = 10.0) -> QueryRows:
         """Execute a read-only Cypher statement on the whole store, with all its namespaces.
