@@ -43,7 +43,7 @@ PANELS = {
         "keys": "Manage who may call the service: add a key, list keys, revoke one.",
         "tape": "Export and import recorded replies; list unusable ones.",
         "query": "Execute a read-only Cypher statement on the whole store.",
-        "db": "The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",
+        "db": "The store: start and stop Neo4j, inspect, migrate, check, erase.",
     },
 }
 """By panel: each command with its summary, the first paragraph of its help."""

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import options, output, render
+from . import options, render
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",
+    help="The store: start and stop Neo4j, inspect, migrate, check, erase.",
 )
 
 Home = Annotated[Path | None, typer.Option("--home", help="Folder of the server.", show_default=".drag-graph/neo4j")]
@@ -108,30 +108,6 @@ def verify(graph: "DragGraph", json: options.Json = False) -> None:
         rows = ((item.check, item.id, item.message) for item in verification.problems)
         render.table(("check", "id", "problem"), rows, wrapped="problem")
     raise typer.Exit(0 if verification else StoreUnfit.exit_code)
-
-
-@app.command()
-@options.with_settings("embedder", *options.STORE)
-def repair(graph: "DragGraph", json: options.Json = False) -> None:
-    """Rebuild what can be rebuilt from the stored data. Exits with 3 if problems remain, and shows how to fix them.
-
-    Orphans are removed, simple edges rebuilt, and questions without a vector embedded again. See docs/graph.md.
-
-    Example: drag-graph db repair --json
-    """
-    from drag_graph.errors import StoreUnfit
-
-    report = graph.store.repair()
-    if json:
-        render.document(report.to_dict())
-    elif report.repairs:
-        rows = (
-            (item.check, item.number, "yes" if item.mended else "no", output.with_flags(item.what)) for item in report.repairs
-        )
-        render.table(("check", "number", "fixed", "result"), rows, wrapped="result")
-    else:
-        render.console().print("No problems found.")
-    raise typer.Exit(0 if report else StoreUnfit.exit_code)
 
 
 @app.command()

@@ -83,7 +83,7 @@ class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Correcting
 
     @cached_property
     def store(self) -> StoreGroup:
-        """The store itself: start, stop, migrate, verify, repair, erase."""
+        """The store itself: start, stop, migrate, verify, erase."""
         return StoreGroup(self._resources)
 
     @cached_property

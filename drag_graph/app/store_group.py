@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
-from drag_graph.manage.verification import Repair, problems, repair
+from drag_graph.manage.verification import problems
 from drag_graph.ports.graph_store import GraphStore, Migration, Problem
 from drag_graph.ports.query_rows import QueryRows
 
@@ -82,20 +82,6 @@ class Verification:
     def to_dict(self) -> dict[str, Any]:
         """Return the `db verify --json` document."""
         return {"problems": [asdict(problem) for problem in self.problems]}
-
-
-@dataclass(frozen=True, slots=True)
-class RepairReport:
-    """What `repair` fixed, and what is left. It is true if nothing is left."""
-
-    repairs: tuple[Repair, ...] = field(default=())
-
-    def __bool__(self) -> bool:
-        return all(item.mended for item in self.repairs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `db repair --json` document."""
-        return {"repairs": [asdict(item) for item in self.repairs]}
 
 
 class StoreGroup(ResourceUser):
@@ -179,11 +165,6 @@ class StoreGroup(ResourceUser):
         """Check provenance, references, ids and vectors of everything in the namespace."""
         with self._resources.store() as store:
             return Verification(tuple(problems(store)))
-
-    def repair(self) -> RepairReport:
-        """Rebuild what can be rebuilt from the stored data, and return what was fixed and what is left."""
-        with self._resources.store(read_only=False) as store:
-            return RepairReport(tuple(repair(store, self._resources.gated_embedder)))
 
     def query(self, statement: str, *, limit: int = 100, timeout: float = 10.0) -> QueryRows:
         """Execute a read-only Cypher statement on the whole store, with all its namespaces.

@@ -245,8 +245,7 @@ class GraphStore(Protocol):
         """Erase what has these ids, and parts of other sources, in one transaction. Unknown ids are left out.
 
         A source goes with its subgraph, all answers that rest on it, and concepts (with their judgements) that no entity refers
-        to any more. A site goes with its summaries. An entity, evidence, call or answer is erased only if its source is not
-        stored. Their corrections are erased as well.
+        to any more. A site goes with its summaries. Their corrections are erased as well.
 
         A reduction replaces `before` by `after`, unless something else is stored by now. What is left keeps its vectors and
         concepts. Of reductions only answers, concepts, and communities that lose their summaries are counted.

@@ -223,16 +223,13 @@ class DictStore:
     def erase(self, ids: Sequence[str], reductions: Sequence[Reduction] = ()) -> Erased:
         check([item.after for item in reductions], self._namespace)
         with self.content() as content:
-            loose = {id_ for id_ in set(ids) - content.subgraphs.keys() if self._is_loose(id_, content)}
-            for id_ in loose:
-                del content.answers[id_]
             sites = [content.sites.known.pop(id_) for id_ in set(ids) & content.sites.known.keys()]
             for site in sites:
                 del content.sites.summaries[site.id]
             going = content.subgraphs.keys() & set(ids)
             erased = Erased.sum_of(
                 [
-                    Erased({"Edge": len(sites)} if sites else {}, frozenset(loose)),
+                    Erased({"Edge": len(sites)} if sites else {}),
                     self._erase_sources(ids, content),
                     *(self._reduce(item, content) for item in reductions),
                 ]
@@ -240,11 +237,6 @@ class DictStore:
             targets = {id_ for item in reductions for id_ in claims_gone(item, erased)}
             erase_corrections(content, going, targets | erased.answer_ids)
             return erased
-
-    @staticmethod
-    def _is_loose(answer_id: str, content: Content) -> bool:
-        answer = content.answers.get(answer_id)
-        return answer is not None and not content.subgraphs.keys() >= set(answer.source_ids)
 
     @staticmethod
     def _erase_sources(source_ids: Sequence[str], content: Content) -> Erased:

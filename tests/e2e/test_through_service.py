@@ -138,7 +138,7 @@ def test_a_flag_that_the_service_cannot_honour_is_refused_by_name(run, command, 
     assert "--no-service" in refused.err
 
 
-@pytest.mark.parametrize("command", [("distill", "-q", "Why?", "--teacher", "ollama/x"), ("db", "repair")])
+@pytest.mark.parametrize("command", [("distill", "-q", "Why?", "--teacher", "ollama/x"), ("aggregate",)])
 def test_other_commands_say_that_the_service_holds_the_store(run, command):
     refused = run(*command)
     assert refused.code == 3

@@ -9,17 +9,6 @@ from drag_graph.stores.shared.shared_concepts import abandoned_concepts, remove_
 from drag_graph.stores.shared.transaction import Run
 
 VECTORS_AT_ONCE = 100
-ORPHANS = {"Entity": "erase_orphan_entities", "Evidence": "erase_orphan_evidence", "TeacherCall": "erase_orphan_calls"}
-"""By label: the statement that erases nodes without a stored source."""
-
-
-def erase_loose(run: Run, namespace: str, ids: Sequence[str]) -> Erased:
-    """Erase the entities, evidence, calls and answers among these ids whose source is not stored."""
-    if not ids:
-        return Erased()
-    counts = {label: len(run(name, namespace=namespace, ids=list(ids))) for label, name in ORPHANS.items()}
-    answers = run("erase_loose_answers", namespace=namespace, ids=list(ids))
-    return Erased(counts, frozenset(row["id"] for row in answers))
 
 
 def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], erase_parts: Callable[[], Mapping[str, int]]) -> Erased:
