@@ -34,7 +34,6 @@ PANELS = {
         "serve": "Answer requests over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.",
         "mcp": "Let a program with a language model use the store, over MCP on stdin and stdout.",
         "communities": "Group what is connected and summarise each group.",
-        "graph": "The whole graph: sizes, weak edges, contradictions, shared concepts, components.",
         "export": "Export the whole graph.",
         "import": "Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors.",
         "privacy": "Check what the privacy gate would send.",
