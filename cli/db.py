@@ -117,9 +117,6 @@ def erase(
     query_id: Annotated[
         str, typer.Option("--query-id", help="Id of a query or document, or its first digits (at least 4).")
     ] = "",
-    teacher_call: Annotated[
-        str, typer.Option("--teacher-call", help="Id of a teacher call, or its first digits (at least 4).")
-    ] = "",
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -136,10 +133,10 @@ def erase(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Erase queries and documents with everything that rests on them, or the output of a teacher call or model.
+    """Erase queries and documents with everything that rests on them.
 
-    --query-id and --where erase whole sources, including quarantined queries that only the ledger knows. --teacher-call and
-    --where model=NAME erase the evidence and triples of these calls, and rebuild the simple edges from the rest.
+    This includes quarantined queries that only the ledger knows. --where model=NAME erases all sources with a call of that
+    model.
 
     The ledger's records of these queries are erased too, except replies that other queries use. An embedded store is then
     compacted, because its file keeps deleted text. Backups and exports are not changed. See docs/graph.md.
@@ -148,7 +145,6 @@ def erase(
     """
     report = graph.store.erase(
         query_id,
-        teacher_call=teacher_call,
         where=where or (),
         dry_run=dry_run,
         keep_recorded=keep_recorded,

@@ -180,25 +180,24 @@ class StoreGroup(ResourceUser):
         self,
         query_id: str = "",
         *,
-        teacher_call: str = "",
         where: Sequence[str] = (),
         dry_run: bool = False,
         keep_recorded: bool = False,
         compact: bool = True,
         confirm: Callable[[str], bool] | None = None,
     ) -> "ErasureReport":
-        """Erase sources with everything that rests on them, or the output of teacher calls.
+        """Erase sources with everything that rests on them.
 
-        Give exactly one of: the id of a query or document, the id of a teacher call (both may be shortened to 4 digits), or
-        `where` conditions such as "domain=medical", all of which must hold. The ledger's recorded replies are erased too,
-        unless `keep_recorded`. `confirm` receives a question; if it returns False, nothing is erased.
+        Give either the id of a query or document, which may be shortened to 4 digits, or `where` conditions such as
+        "domain=medical", all of which must hold. The ledger's recorded replies are erased too, unless `keep_recorded`.
+        `confirm` receives a question; if it returns False, nothing is erased.
 
         Raises NotStored if the id is not stored, ConfigurationError if it is ambiguous or the conditions are unusable.
         """
         from drag_graph.app.store_erasing import Eraser, ErasureTarget
 
         eraser = Eraser(self._resources, keeps_replies=keep_recorded, compacts=compact)
-        target = ErasureTarget.parse(query_id, teacher_call, where)
+        target = ErasureTarget.parse(query_id, where)
         return eraser.preview(target) if dry_run else eraser.run(target, confirm)
 
 

@@ -237,7 +237,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
                 parts.append(erase_sources(session.run, self._namespace, sources, erase_parts))
             parts += [self._reduce(session, item) for item in reductions]
             erased = Erased.sum_of(parts)
-            self.corrections.erase(session.run, sources, reductions, erased)
+            self.corrections.erase(session.run, sources, erased.answer_ids)
             if session.perhaps_done and not sources and len(erased.stale) == len(reductions):
                 return first  # an earlier try, whose end nobody heard of, has done the work
             first = erased
