@@ -29,7 +29,8 @@ class ErasingContract(Contract):
     """`GraphStore.erase` and what selects sources for it, but the concepts."""
 
     def test_no_path_leads_to_what_was_erased(self, store: GraphStore, namespace: str) -> None:
-        graph, other = (make_subgraph(n, namespace=namespace, evidence=[f"Secret {n}.", "Plain."]) for n in (1, 2))
+        texts = ["Two.", "Three.", "Four."]
+        graph, other = (make_subgraph(n, namespace=namespace, evidence=[f"Secret {n}.", *texts]) for n in (1, 2))
         store.save([graph, other], PLAIN)
         answers = [answer for stored in store.read([graph.source_id, other.source_id]) for answer in _save_answers(stored)]
         store.save_answers(answers)
@@ -46,12 +47,12 @@ class ErasingContract(Contract):
         assert store.verify() == []
 
     def test_an_answer_is_not_kept_if_anything_that_it_was_shown_is_gone(self, store: GraphStore, namespace: str) -> None:
-        graph = make_subgraph(namespace=namespace, evidence=["One.", "Secret two.", "Three."])
+        graph = make_subgraph(namespace=namespace, evidence=["One.", "Secret two.", "Three.", "Four."])
         store.save([graph], PLAIN)
         answers = _save_answers(store.read([graph.source_id])[0])
-        less = make_subgraph(namespace=namespace, evidence=["One.", "Three."])
-        store.save([less], PLAIN, replace=True)
-        kept = {item.id for part in (less.evidence, less.triples) for item in part}
+        other = make_subgraph(namespace=namespace, evidence=["One.", "Another two.", "Three.", "Four."])
+        store.save([other], PLAIN, replace=True)
+        kept = {item.id for item in other.evidence}
         gone = {answer.id for answer in answers if answer.lines[0].kind == "evidence" and answer.lines[0].ref not in kept}
         assert gone
         assert store.save_answers(answers) >= gone
@@ -59,7 +60,7 @@ class ErasingContract(Contract):
 
     def test_answers_beside_an_erasure_do_not_outlive_it(self, store: GraphStore, namespace: str) -> None:
         for number in range(3):
-            graph = make_subgraph(number, namespace=namespace, evidence=["Plain one.", "Secret two."])
+            graph = make_subgraph(number, namespace=namespace, evidence=["Plain one.", "Secret two.", "Three.", "Four."])
             store.save([graph], PLAIN)
             answers = _save_answers(store.read([graph.source_id])[0])
             with ThreadPoolExecutor(4) as pool:
