@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from drag_graph.app.answer_audit import Audit
@@ -20,7 +19,6 @@ from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
 from drag_graph.app.restrictions import restriction
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.ask.answer_file import read_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import UNKEPT, Asker
 from drag_graph.ask.follow_up import FollowUp, Turn, whole_question
@@ -35,7 +33,7 @@ from drag_graph.manage.source_listing import newest_sources
 from drag_graph.models.model_choice import NEAREST
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.model_roles import OnToken
-from drag_graph.report.audit_document import answer_document, stored_answer
+from drag_graph.report.audit_document import stored_answer
 
 if TYPE_CHECKING:
     from drag_graph.sites.site_asker import SiteAsker
@@ -183,22 +181,17 @@ class Answering(ResourceUser):
             stored = stored_answer(store, answer_id, asked_as(self._resources.settings, answer_id))
         return StoredAnswer(stored, Tracing(self._resources))
 
-    def audit(self, answer: str | Path | GivenAnswer, *, number: str | None = None, local: bool = False) -> Audit:
+    def audit(self, answer: str | GivenAnswer, *, local: bool = False) -> Audit:
         """Trace an answer back: context line, edge, triples, evidence, teacher call.
 
-        `answer` is what `ask` returned, its id, the beginning of its id, the input's id of its question, or the path of an
-        answer file; `number` then chooses one of the file's answers by its id. At a site, the other sites that released
-        lines are asked what is behind them, unless `local`.
+        `answer` is what `ask` returned, its id, the beginning of its id, or the input's id of its question. At a site, the
+        other sites that released lines are asked what is behind them, unless `local`.
 
         Raises NotStored if there is no such answer.
         """
         if isinstance(answer, GivenAnswer):
             return answer.audit()
-        if number is not None or Path(answer).is_file() or Path(answer).suffix in {".json", ".gz"}:
-            document = answer_document(read_answer(Path(answer), number or ""))
-        else:
-            return self.answer(str(answer)).audit(local=local)
-        return Tracing(self._resources).completed(document, local=local)
+        return self.answer(answer).audit(local=local)
 
     @overload
     def show(self, source_id: str) -> StoredSubgraph: ...
