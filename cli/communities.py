@@ -24,7 +24,6 @@ def communities(
     graph: "DragGraph",
     show: Annotated[bool, typer.Option("--show", help="Print the stored communities.")] = False,
     find: Annotated[str, typer.Option("--find", help="Print the communities nearest to a text.", metavar="TEXT")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of communities, calls and price.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of communities to print.")] = 20,
     form: Format = "table",
     json: options.Json = False,
@@ -42,11 +41,9 @@ def communities(
       drag-graph communities --find "What is sold by pharmacies?"
     """
     form = "json" if json else form
-    refuse("communities", {"Pass only one of --show, --find and --dry-run.": show + bool(find.strip()) + dry_run > 1})
+    refuse("communities", {"Pass only one of --show and --find.": show and bool(find.strip())})
     if find.strip():
         _print_matches(graph.find_communities(find, limit=limit), form)
-    elif dry_run:
-        render.estimate(graph.estimate_communities().to_dict(), as_json=form == "json")
     elif show:
         _print(graph, limit, form)
     else:

@@ -231,32 +231,9 @@ def disputed(contradicts: Sequence[str]) -> str:
 
 
 _ESTIMATED = (
-    *(
-        "teacher",
-        "privacy",
-        "plan",
-        "number_of_evidence",
-        "top_k",
-        "table",
-        "evaluations",
-        "student_asked",
-        "queries",
-        "stored",
-    ),
-    *(
-        "quarantined",
-        "rejected",
-        "added",
-        "changed",
-        "unchanged",
-        "removed",
-        "failed",
-        "chunks",
-        "evidence",
-        "communities",
-        "new",
-    ),
-    *("summaries", "calls", "recorded_calls", "cached_calls", "tokens_in", "tokens_out", "price_usd", "how", "caution"),
+    *("teacher", "privacy", "plan", "number_of_evidence", "top_k", "table", "evaluations", "student_asked", "queries"),
+    *("stored", "quarantined", "rejected", "added", "changed", "unchanged", "removed", "failed", "chunks", "evidence", "calls"),
+    *("recorded_calls", "cached_calls", "tokens_in", "tokens_out", "price_usd", "how", "caution"),
 )
 """The values of an estimate that are printed for people, by their key in the document."""
 _LABELS = {

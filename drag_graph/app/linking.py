@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from drag_graph.app.distilling import Estimate
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.community_setup import make_communities
-from drag_graph.compose.model_factories import make_pricing, role_name
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.jobs.community_job import CommunityReport
 from drag_graph.jobs.link_job import LinkReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter, RunProgress
-from drag_graph.jobs.summary_estimate import foresee
 from drag_graph.manage.graph_statistics import Group, links, names_of
 from drag_graph.ports.community_store import Community, CommunityHit
 from drag_graph.ports.concept_store import SameAs
@@ -112,13 +109,6 @@ class Linking(ResourceUser):
                 return make_communities(session, interruption=interruption).run(ProgressMeter(None, on_progress).count)
 
         return RunHandle(run, resources, wait=wait)
-
-    def estimate_communities(self, **settings: Any) -> Estimate:
-        """Return the number of communities, and the calls, tokens and price of their summaries."""
-        with self._resources.changed(settings).reading(role="summariser") as session:
-            plan, model = make_communities(session, is_dry=True).plan(), role_name(session.settings, "summariser")
-            pricing = make_pricing(session.settings, "summariser")
-            return Estimate(foresee(plan, session.store.linked_edges(), session.store.namespace, model, pricing))
 
     def stored_communities(self, report: CommunityReport | None = None) -> Communities:
         """List the stored communities, the largest first. `report` is that of the run that wrote them, if its totals count."""
