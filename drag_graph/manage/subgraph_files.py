@@ -186,7 +186,7 @@ def _check_whole(head: Head | None, end: End | None, subgraphs: int, *, continue
 def _read_correction(number: int, line: bytes, head: Head) -> CorrectionLine | SubgraphLine:
     try:
         item = _validated(_Corrected, line).correction
-        if len(item.source_ids) != 1 or item.moved(head.namespace, item.source_ids[0]) != item or item.kind != "claim":
+        if not item.is_of_claim(head.namespace):
             return SubgraphLine(number, problem="This is not a correction of a claim.")
         return CorrectionLine(number, item)
     except QueryInvalid as error:
