@@ -25,7 +25,7 @@ from drag_graph.ask.follow_up import FollowUp, Turn, whole_question
 from drag_graph.compose.model_factories import asked_as, check_teacher, privacy_level, student_is_here
 from drag_graph.compose.session import Session
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnfit
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.manage.short_ids import full_id, stored_subgraph
@@ -80,34 +80,13 @@ class Answering(ResourceUser):
                 other = "distill_missing" if distill_missing else "options" if options else "Restrictions of the search"
                 raise ConfigurationError(f"{other} and a query id exclude each other.", hint="Pass the question instead.")
             names = asked_as(resources.settings, query_id)
-            return self._retried(
-                *(resources, keep, lambda asking: asking.asker.ask_stored(query_id, names, on_token)),
-                local=True,
-                instruction=instruction,
-            )
-        query = one_question(question or "", options, resources.settings)
-        asks = InputLine(1, query)
-        return self._retried(
-            *(resources, keep, lambda asking: asking.ask(asks, f"-q {question}", on_token)),
-            local=local,
-            distill_missing=distill_missing,
-            only=only,
-            instruction=instruction,
-        )
-
-    def _retried(self, resources: Resources, keep: bool, ask: "Callable[[_Asking], AskResult]", **options: Any) -> GivenAnswer:
-        """Ask once more if another process changed the file of an embedded store in the meantime."""
-
-        def once() -> GivenAnswer:
-            with _asking(resources, keep=keep, **options) as asking:
-                return GivenAnswer(ask(asking), Tracing(resources), asking.not_distilled)
-
-        try:
-            return once()
-        except StoreUnavailable:
-            if resources.settings.uses_neo4j or not resources.is_written_elsewhere():
-                raise
-        return once()
+            with _asking(resources, keep=keep, local=True, instruction=instruction) as asking:
+                return GivenAnswer(asking.asker.ask_stored(query_id, names, on_token), Tracing(resources))
+        line = InputLine(1, one_question(question or "", options, resources.settings))
+        chosen: dict[str, Any] = {"local": local, "distill_missing": distill_missing, "only": only, "instruction": instruction}
+        with _asking(resources, keep=keep, **chosen) as asking:
+            result = asking.ask(line, f"-q {question}", on_token)
+            return GivenAnswer(result, Tracing(resources), asking.not_distilled)
 
     def ask_all(
         self,
