@@ -1,7 +1,7 @@
 """Methods that connect sources: link and its merges, communities."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from drag_graph.app.resource_user import ResourceUser
@@ -13,7 +13,7 @@ from drag_graph.jobs.community_job import CommunityReport
 from drag_graph.jobs.link_job import LinkReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter, RunProgress
 from drag_graph.manage.graph_statistics import Group, links, names_of
-from drag_graph.ports.community_store import Community, CommunityHit
+from drag_graph.ports.community_store import Community
 from drag_graph.ports.concept_store import SameAs
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.report.groups_page import groups_page, shown_groups
@@ -43,17 +43,6 @@ class Communities:
         """Return the document that `communities --json` prints."""
         totals = self.report.totals() if self.report else {"communities": len(self.communities)}
         return {"communities": [{name: getattr(item, name) for name in _FIELDS} for item in self.communities], "totals": totals}
-
-
-@dataclass(frozen=True)
-class CommunityMatches:
-    """The communities nearest to a text, the nearest first."""
-
-    matches: tuple[CommunityHit, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document that `communities --find --json` prints."""
-        return {"communities": [asdict(match) for match in self.matches]}
 
 
 class Linking(ResourceUser):
@@ -114,13 +103,6 @@ class Linking(ResourceUser):
         """List the stored communities, the largest first. `report` is that of the run that wrote them, if its totals count."""
         with self._resources.store() as store:
             return Communities(_by_size(store), report)
-
-    def find_communities(self, text: str, *, limit: int = 20, **settings: Any) -> CommunityMatches:
-        """Return the communities whose summaries are nearest to a text."""
-        with self._resources.changed(settings).reading(role="summariser") as session:
-            wanted = session.gate.generalised(text) if session.gate else text
-            vector = session.embedder.embed_queries([wanted])[0].tolist()
-            return CommunityMatches(tuple(session.store.communities.nearest(vector, limit)))
 
     def community_page(self, *, limit: int = 20) -> str:
         """Return an HTML page with a picture of the largest communities. It opens offline."""
