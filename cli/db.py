@@ -73,19 +73,17 @@ def status(graph: "DragGraph", home: Home = None, json: options.Json = False) ->
 
 @app.command()
 @options.with_settings("store")
-def migrate(
-    graph: "DragGraph",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List pending migrations without applying them.")] = False,
-    json: options.Json = False,
-) -> None:
+def migrate(graph: "DragGraph", json: options.Json = False) -> None:
     """Upgrade the store's schema to this version of drag-graph.
 
     Commands that write to the store do this by themselves. It cannot be undone: an older drag-graph refuses the store
     afterwards. Make a copy first if somebody still uses an older version.
 
-    Example: drag-graph db migrate --dry-run
+    `drag-graph db status` lists pending migrations.
+
+    Example: drag-graph db migrate
     """
-    render.fields(graph.store.migrate(dry_run=dry_run).to_dict(), as_json=json)
+    render.fields(graph.store.migrate().to_dict(), as_json=json)
 
 
 @app.command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.manage.verification import problems
-from drag_graph.ports.graph_store import GraphStore, Migration, Problem
+from drag_graph.ports.graph_store import GraphStore, Problem
 from drag_graph.ports.query_rows import QueryRows
 
 if TYPE_CHECKING:
@@ -59,15 +59,14 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """The migrations that were applied, or in a dry run are pending."""
+    """The migrations that were applied."""
 
     store: str
     names: tuple[str, ...]
-    is_dry_run: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `db migrate --json` document."""
-        return {"store": self.store, "pending" if self.is_dry_run else "applied": list(self.names)}
+        return {"store": self.store, "applied": list(self.names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,21 +144,18 @@ class StoreGroup(ResourceUser):
         with self._resources.store(read_only=False, create=True):
             yield
 
-    def migrate(self, *, dry_run: bool = False) -> MigrationReport:
+    def migrate(self) -> MigrationReport:
         """Apply pending migrations. There is no way back: an older drag-graph refuses the store afterwards."""
-        before: list[Migration] = []
+        done: set[int] = set()
         try:
             with self._resources.unmigrated_store() as store:
-                location, before = store.location, store.migrations()
+                done = {item.version for item in store.migrations() if item.applied_at}
         except StoreUnavailable:
-            if dry_run or self._resources.settings.uses_neo4j:
+            if self._resources.settings.uses_neo4j:
                 raise
-        steps = [item for item in before if not item.applied_at]
-        if not dry_run:
-            done = {item.version for item in before if item.applied_at}
-            with self._resources.store(read_only=False, create=True) as store:  # opening applies them
-                location, steps = store.location, [item for item in store.migrations() if item.version not in done]
-        return MigrationReport(location, tuple(f"V{item.version:04d}__{item.name}" for item in steps), dry_run)
+        with self._resources.store(read_only=False, create=True) as store:  # opening applies them
+            new = (item for item in store.migrations() if item.version not in done)
+            return MigrationReport(store.location, tuple(f"V{item.version:04d}__{item.name}" for item in new))
 
     def verify(self) -> Verification:
         """Check provenance, references, ids and vectors of everything in the namespace."""

@@ -30,7 +30,7 @@ def vector():
 
 
 def test_a_store_is_migrated_described_and_verified(graph):
-    assert graph.store.migrate(dry_run=False).to_dict()["applied"]
+    assert graph.store.migrate().to_dict()["applied"]
     assert graph.store.migrate().to_dict() == {"store": str(graph.settings.store), "applied": []}
     fill(graph, as_distilled(make_subgraph(1, embedding=vector())))
     status = graph.store.status().to_dict()
