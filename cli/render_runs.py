@@ -1,7 +1,5 @@
 """Print runs: a report when one ends, and past runs from the journal."""
 
-import json
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -27,7 +25,7 @@ _COLOURS = {"complete": "green", "quarantined": "red", "skipped": "yellow", "pen
 def run(report: "RunReport", *, as_json: bool) -> None:
     """Print the results of a run; of a long one only problems, notes and totals."""
     if as_json:
-        _run_document(report)
+        document(report.to_dict())
         return
     totals = report.totals()
     if 0 < totals["queries"] - totals["pending"] <= SHOWN_RESULTS:
@@ -55,19 +53,6 @@ def run(report: "RunReport", *, as_json: bool) -> None:
     if totals["queries"] > 1 or noted:
         notes = f" ({noted} with notes)" if noted else ""
         console().print(f"What became of each query{notes}: [bold]drag-graph runs show {report.run_id[:SHORT]}[/bold]")
-
-
-def _run_document(report: "RunReport") -> None:
-    """Print the `--json` document result by result, in constant memory."""
-    dump = json.JSONEncoder(ensure_ascii=False, default=str).encode
-    out = sys.stdout
-    out.write(f'{{\n  "run_id": {dump(report.run_id)},\n  "queries": [')
-    for n, result in enumerate(report.results()):
-        out.write(f"{',' if n else ''}\n    {dump(result.document())}")
-    out.write("\n  ]")
-    for name, value in report.tail().items():
-        out.write(f",\n  {dump(name)}: {dump(value)}")
-    out.write("\n}\n")
 
 
 def _result_row(result: "QueryResult") -> tuple[object, ...]:

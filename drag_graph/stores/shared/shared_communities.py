@@ -34,7 +34,7 @@ class SharedCommunities(NamespacePart, ABC):
         ids = {item.id for item in (*changes.communities, *changes.summarised)}
 
         def work(session: Transaction) -> int:
-            session.changed_vectors = ids.union(changes.gone, changes.lost_vectors)
+            session.changed_vectors = ids.union(changes.gone)
             return self._write(session.run, changes)
 
         return self._access.in_writing(work)
@@ -49,8 +49,6 @@ class SharedCommunities(NamespacePart, ABC):
         for row in summaries:
             row["vector"] = self._access.sent_vector(row["vector"] or ())
         summary_rows = self._each(run, "summarise_communities", summaries, self.vectors_at_once)
-        if changes.lost_vectors:
-            run("lose_vectors_communities", namespace=self._namespace, ids=sorted(changes.lost_vectors))
         return len(summary_rows)
 
     def records(self, *, vectors: bool = True) -> Iterator[Row]:

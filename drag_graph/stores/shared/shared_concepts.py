@@ -58,7 +58,7 @@ class SharedConcepts(NamespacePart, ABC):
 
     def write(self, changes: Changes) -> Written:
         concepts = {item.id for item in (*changes.concepts, *changes.named)}
-        changed_vectors = concepts.union(changes.evidence, changes.recounted, changes.lost_vectors)
+        changed_vectors = concepts.union(changes.evidence, changes.recounted)
         return self._writing(lambda run: self._write(run, changes), changed_vectors)
 
     def _write(self, run: Run, changes: Changes) -> Written:
@@ -77,8 +77,6 @@ class SharedConcepts(NamespacePart, ABC):
         clusters = [{"id": item.id, "revision": item.revision, "cluster": cluster} for item, cluster in changes.clusters]
         self._each(run, "cluster_concepts", _by_id(clusters))
         self._mark(run, changes.sources)
-        for name in ("lose_vectors_evidence", "lose_vectors_concepts") if changes.lost_vectors else ():
-            self._run(run, name, ids=sorted(changes.lost_vectors))
         return numbers
 
     def save_vectors(self, run: Run, evidence: Mapping[str, Vector]) -> None:

@@ -62,8 +62,6 @@ class SharedRegistry(NamespacePart, ABC):
             self._lock(session, site_id)
             rows = session.run("summary_hashes", namespace=self._namespace, site_id=site_id)
             summaries = sorted(summary_id(self._namespace, site_id, row["key"]) for row in rows)
-            if session.changed_vectors is not None:
-                session.changed_vectors = [*session.changed_vectors, *summaries]
             self._erase(session, summaries)
             session.run("erase_site", namespace=self._namespace, id=site_id)
         return len(site_ids)

@@ -26,7 +26,7 @@ from drag_graph.stores.shared.export_records import answer_records, link, subgra
 from drag_graph.stores.shared.shared_communities import SharedCommunities
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
 from drag_graph.stores.shared.shared_corrections import SharedCorrections
-from drag_graph.stores.shared.shared_erasing import erase_loose, erase_sources, reduce_source
+from drag_graph.stores.shared.shared_erasing import erase_sources, reduce_source
 from drag_graph.stores.shared.shared_registry import SharedRegistry
 from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
 from drag_graph.stores.shared.transaction import Access, EngineTransaction, Result, Row
@@ -229,9 +229,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
             hashes = self._lock_sources(session, sorted({*ids, *(item.before.source_id for item in reductions)}))
             sources = sorted(hashes.keys() & set(ids))
             other_ids = sorted(set(ids) - hashes.keys())
-            if not sources and not reductions:
-                session.changed_vectors = other_ids
-            parts = [erase_loose(session.run, self._namespace, other_ids)]
+            parts = list[Erased]()
             if number := self.registry.erase_sites(session, other_ids):
                 parts.append(Erased({"Edge": number}))
             if sources:
@@ -239,7 +237,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
                 parts.append(erase_sources(session.run, self._namespace, sources, erase_parts))
             parts += [self._reduce(session, item) for item in reductions]
             erased = Erased.sum_of(parts)
-            self.corrections.erase(session.run, sources, reductions, erased)
+            self.corrections.erase(session.run, sources, erased.answer_ids)
             if session.perhaps_done and not sources and len(erased.stale) == len(reductions):
                 return first  # an earlier try, whose end nobody heard of, has done the work
             first = erased
