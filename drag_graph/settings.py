@@ -91,7 +91,7 @@ class Settings(BaseSettings):
     document_extractor: Place = Field(
         "patterns",
         min_length=1,
-        description="How to extract triples from documents: patterns, spacy (with a parser), gguf:FILE, or a model.",
+        description="How to extract triples from documents: patterns, gguf:FILE, or a model.",
     )
     chunk_size: Annotated[int, Field(ge=100)] = Field(1200, description="Maximum number of characters in a chunk.")
     batch_poll_seconds: Seconds = Field(60.0, description="Maximum number of seconds between two checks of a batch.")

@@ -16,7 +16,6 @@ from drag_graph.distill import triple_extraction as extract
 from drag_graph.distill.entity_merging import Thresholds, thresholds_for
 from drag_graph.distill.plans import chosen
 from drag_graph.distill.query_distillation import Usage
-from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.documents import document_prompts as prompts
 from drag_graph.documents import file_loaders as loaders
 from drag_graph.documents import given_triples
@@ -75,12 +74,11 @@ class DocumentReader:
         embedder: Embedder,
         extractor: Teacher | None,
         privacy: PassagePrivacy,
-        phrases: PhraseReader | None = None,
         *,
         given: GivenTriples | None = None,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """`phrases` finds triples in addition to the rules; `given` has triples that replace those of an extractor.
+        """`given` has triples that replace those of an extractor.
 
         `check` is called every second or so of a long document, and may raise an error that ends the reading.
         """
@@ -88,7 +86,6 @@ class DocumentReader:
         self._embedder = embedder
         self._extractor = extractor
         self._privacy = privacy
-        self._phrases = phrases
         self._given = given
         self._check = check
 
@@ -109,7 +106,7 @@ class DocumentReader:
                 "versions": [
                     loaders.VERSION,
                     splitting.VERSION,
-                    extract.patterns_model(self._phrases),
+                    extract.PATTERNS_MODEL,
                     prompts.PROMPT_VERSION if model else "",
                 ],
                 "merging": asdict(self._thresholds()),
@@ -207,7 +204,7 @@ class DocumentReader:
                 calls += reply.calls
                 extraction += extract.read(reply, chunk)
         texts = [_for_rules(item) for item in by_rules]
-        rule_based, call = extract.from_patterns(document, texts, created_at=_now(), phrases=self._phrases)
+        rule_based, call = extract.from_patterns(document, texts, created_at=_now())
         usage.notes += rule_based.notes
         if rule_based.triples:
             calls.append(call)
