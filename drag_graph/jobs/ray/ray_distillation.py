@@ -16,11 +16,7 @@ from drag_graph.jobs.ray.keeper import Keeper
 from drag_graph.jobs.ray.ray_messages import Outcome, answer
 from drag_graph.jobs.ray.ray_worker import Place, Task, Worker
 from drag_graph.model import Aggregation, Query, Subgraph
-from drag_graph.models.embedders.served_embedder import ServedEmbedder
-from drag_graph.models.litellm_library import provider_of
-from drag_graph.models.model_names import litellm_name
 from drag_graph.models.model_server import Server
-from drag_graph.models.provider_variables import provider_variables
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.run_journal import Run
@@ -144,7 +140,7 @@ class RayDistillation:
         )
         until = time.monotonic() + START_SECONDS
         _waited(self._keeper.check.remote(), START_SECONDS)
-        task = Task(name, _needed(settings), embedder.name, __version__, _secrets(settings, embedder), self._privacy)
+        task = Task(name, _needed(settings), embedder.name, __version__, self._privacy)
         actor = remote(Worker).options(
             num_cpus=0,
             memory=_A_BYTE,
@@ -187,17 +183,3 @@ def _needed(settings: Settings) -> Settings:
     """Return the settings without secrets that workers do not need."""
     unused = {"neo4j_password": SecretStr(""), "student_api_key": SecretStr("")}
     return settings.model_copy(update=unused)
-
-
-def _secrets(settings: Settings, embedder: Embedder) -> dict[str, SecretStr]:
-    """Return the variables with the credentials of the models' providers, because workers have their own environment.
-
-    Servers at an address of the user get none.
-    """
-    models = [] if settings.teacher_base_url else [settings.teacher]
-    if isinstance(embedder, ServedEmbedder) and not settings.embedder_base_url:
-        models.append(embedder.name)
-    variables = {}
-    for model in models:
-        variables.update(provider_variables(provider_of(litellm_name(model))))
-    return variables
