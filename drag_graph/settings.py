@@ -124,15 +124,6 @@ class Settings(BaseSettings):
     strategy: Strategy = Field("pair", description="How to merge parallel edges: by entity pair or by predicate.")
     merge: Merge = Field("max", description="How to combine the confidences of merged triples.")
     threshold: Fraction | None = Field(None, description="Minimum confidence of an edge. The default depends on the plan.")
-    entity_similarity: Fraction | None = Field(
-        None, description="Minimum similarity to merge two entities. The default depends on the embedder."
-    )
-    predicate_similarity: Fraction | None = Field(
-        None, description="Minimum similarity to merge two predicates. The default depends on the embedder."
-    )
-    days_to_live: PositiveInt | None = Field(
-        None, description="Days until a query expires. Defaults to 30 for medical questions and 90 for others."
-    )
 
     # The student
     student: Place = Field(

@@ -13,7 +13,7 @@ import numpy as np
 
 from drag_graph.distill import canonical_subgraph as canonical
 from drag_graph.distill import triple_extraction as extract
-from drag_graph.distill.entity_merging import Thresholds, thresholds_for
+from drag_graph.distill.entity_merging import thresholds_for
 from drag_graph.distill.plans import chosen
 from drag_graph.distill.query_distillation import Usage
 from drag_graph.documents import document_prompts as prompts
@@ -109,7 +109,7 @@ class DocumentReader:
                     extract.PATTERNS_MODEL,
                     prompts.PROMPT_VERSION if model else "",
                 ],
-                "merging": asdict(self._thresholds()),
+                "merging": asdict(thresholds_for(self._embedder.name)),
                 "grounding": TOLERANCE,
                 "embedder": self._embedder.name,
                 "privacy": self._privacy.fingerprint if model and self._privacy.before_extractor else "off",
@@ -157,7 +157,7 @@ class DocumentReader:
         self._check_embedding([chunk.text for chunk in passages.chunks])
         extraction, calls = self._triples(document, passages, usage)
         self._check_embedding([f"{one.subject} {one.predicate} {one.object}" for one in extraction.triples])
-        graph = canonical.build(document, extraction.triples, self._embed, self._thresholds(), ranks=False)
+        graph = canonical.build(document, extraction.triples, self._embed, thresholds_for(self._embedder.name), ranks=False)
         subgraph = Subgraph(
             source=document,
             settings_hash=self.settings_hash(document.sha256, document.name),
@@ -169,9 +169,6 @@ class DocumentReader:
             calls=tuple(sorted(calls, key=lambda call: call.id)),
         )
         return subgraph, self._vectors(evidence)
-
-    def _thresholds(self) -> Thresholds:
-        return thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
 
     def _check_embedding(self, texts: Sequence[str]) -> None:
         """Raise Withheld if the embedder is remote and the texts contain private details."""
