@@ -69,11 +69,10 @@ Rows = Callable[[str, Sequence[object]], list[Any]]
 class TextIndex:
     """The index of one namespace. Thread-safe. With `read_only`, or if the file cannot be written, changes stay in memory."""
 
-    def __init__(self, path: Path, *, read_only: bool, is_kept: bool = True) -> None:
-        """Without `is_kept`, the file is neither read nor written."""
+    def __init__(self, path: Path, *, read_only: bool) -> None:
         self._path = path
         self._read_only = read_only
-        self._file = self._open() if is_kept else SqliteFile(_KIND)
+        self._file = self._open()
 
     def close(self) -> None:
         """Release the file."""
