@@ -10,7 +10,6 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import wraps
 from hashlib import sha256
 from pathlib import Path
