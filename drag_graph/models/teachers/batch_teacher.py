@@ -31,7 +31,7 @@ from drag_graph.models.teachers.provider_batch_api import (
 )
 from drag_graph.models.teachers.reply_reading import Unreadable, fit, read
 from drag_graph.models.teachers.served_teacher import ServedTeacher, attempt_of
-from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 
 WAITS = "waits for a batch"
 _GIVEN_UP = "given up"
@@ -41,7 +41,7 @@ _UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 """Exceptions from lines of an unexpected form."""
 
 
-class BatchTeacher:
+class BatchTeacher(Teacher):
     """`inner`, which must have a tape, asked in batches if possible. Only `ask` is thread-safe.
 
     The cost of replies that no finished pass of another run has used counts as the cost of this run, `run_id`.
@@ -75,14 +75,6 @@ class BatchTeacher:
     @property
     def name(self) -> str:
         return self._inner.name
-
-    @property
-    def fingerprint(self) -> str:
-        return self._inner.fingerprint
-
-    @property
-    def is_model(self) -> bool:
-        return self._inner.is_model
 
     def close(self) -> None:
         self._records.close()
