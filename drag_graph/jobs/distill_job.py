@@ -5,12 +5,12 @@ All I/O goes through ports. Every query ends complete, or quarantined with a rea
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from drag_graph import log
 from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.distill.query_distillation import Usage
+from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused, Withheld
 from drag_graph.graph.aggregate import aggregate
 from drag_graph.graph.paging import settings_hashes
@@ -32,19 +32,6 @@ OTHER_EDGES = "stored with edges of other settings: `drag-graph aggregate` merge
 Admit = Callable[[Iterable[InputLine]], Iterable[InputLine]]
 OnResult = Callable[[float], None]
 """Called after each query with the cost so far in US dollars."""
-
-
-class Distills(Protocol):
-    """Distils one query: in this process (`Distillation`), or on a cluster. Thread-safe."""
-
-    def settings_hash(self, query: Query) -> str:
-        """Return the hash of everything that determines the query's subgraph, except its text."""
-
-    def aggregation(self, query: Query) -> Aggregation:
-        """Return how the edges of the query's subgraph are merged, without merged statements."""
-
-    def distill(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
-        """Return the subgraph without edges, and how to aggregate it; see `Distillation.distill`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +58,7 @@ class Distiller:
     def __init__(
         self,
         store: GraphStore,
-        distills: Distills,
+        distills: Distillation,
         journal: Journal,
         run: Run,
         *,

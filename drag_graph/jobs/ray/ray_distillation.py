@@ -34,8 +34,8 @@ only actors that request something."""
 _RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
 
 
-class RayDistillation:
-    """`Distills` on a Ray cluster, with `settings.ray_processes` processes. Thread-safe. Close it after use.
+class RayDistillation(Distillation):
+    """Distils on a Ray cluster, with `settings.ray_processes` processes. Thread-safe. Close it after use.
 
     Raises the errors of `Cluster`, StoreUnfit for the ledger, ConfigurationError if the teacher is a file or a node has another
     version of drag-graph, and ModelUnavailable if the workers do not start.
@@ -56,9 +56,8 @@ class RayDistillation:
                 "`engine=ray` requires a model as teacher; curated and tape files are replayed on this machine.",
                 hint="Leave out `engine=ray`.",
             )
-        # Only computes settings hashes; its teacher is never called.
-        self._local = Distillation(settings, embedder, ServedTeacher(Server(settings.teacher)), privacy)
-        self._privacy = privacy
+        # Here the teacher only has a part in the settings hashes; it is never called.
+        super().__init__(settings, embedder, ServedTeacher(Server(settings.teacher)), privacy)
         self._lock = threading.Lock()
         self._workers: list[Any] = []
         self._keeper: Any = None
@@ -70,14 +69,6 @@ class RayDistillation:
         except BaseException:
             self.close()
             raise
-
-    def settings_hash(self, query: Query) -> str:
-        """See `Distillation.settings_hash`."""
-        return self._local.settings_hash(query)
-
-    def aggregation(self, query: Query) -> Aggregation:
-        """See `Distillation.aggregation`."""
-        return self._local.aggregation(query)
 
     def distill(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """See `Distillation.distill`. Also raises ModelUnavailable if the cluster is lost."""

@@ -9,7 +9,6 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from drag_graph import log
@@ -27,7 +26,6 @@ from drag_graph.models.teachers.provider_batch_api import (
     MOST_REQUESTS,
     BatchApi,
     BatchState,
-    Progress,
 )
 from drag_graph.models.teachers.reply_reading import Unreadable, fit, read
 from drag_graph.models.teachers.served_teacher import ServedTeacher, attempt_of
@@ -174,17 +172,14 @@ class BatchTeacher(Teacher):
         self._index()
         return shortage
 
-    def look(self) -> list[Progress]:
-        """Request the progress of the batches that are not collected yet."""
-        progress = []
+    def look(self) -> list[BatchState]:
+        """Request the state of the batches that are not collected yet."""
+        states = []
         for batch in self._outstanding:
             state = self._state(batch)
             log.event("batch", batch=state.id, status=state.status, total=state.total, completed=state.completed)
-            counts = (state.completed, state.failed, state.total or len(batch.keys))
-            until = datetime.fromtimestamp(state.expires_at, UTC)
-            hint = self._recovery_hint(batch)
-            progress.append(Progress(state.id, state.ended, state.status, *counts, batch.created_at, until, hint))
-        return progress
+            states.append(replace(state, total=state.total or len(batch.keys)))
+        return states
 
     def collect(self) -> int:
         """Record the replies of the batches that have ended. Return the number of these batches.
@@ -267,15 +262,8 @@ class BatchTeacher(Teacher):
         state = self._api.state(batch.batch_id)
         if state is None:
             message = f"The provider does not know the batch {batch.batch_id}; it may belong to another key or project."
-            raise ModelUnavailable(message, hint=self._recovery_hint(batch))
+            raise ModelUnavailable(message, hint=recovery_hint(batch.batch_id))
         return state
-
-    def _recovery_hint(self, batch: BatchRecord) -> str:
-        """Return the hint for a batch whose replies are not available."""
-        return (
-            "Run the same command again with the key of the batch, or give it up with "
-            f"`drag-graph runs give-up {batch.batch_id}`: it then counts as paid in full, and its requests are sent again."
-        )
 
     def _answers(self, batch: BatchRecord, state: BatchState) -> dict[str, bytes]:
         """Return the reply lines of a batch by key. Raises ModelUnavailable if the provider has counted more."""
@@ -288,7 +276,7 @@ class BatchTeacher(Teacher):
         expected = counted if state.total else max(counted, 1 if state.output_file else 0)
         if len(answers) < expected:
             message = f"Only {len(answers)} of {expected} replies of the batch {state.id} ({state.status}) can be read."
-            raise ModelUnavailable(message, hint=self._recovery_hint(batch))
+            raise ModelUnavailable(message, hint=recovery_hint(batch.batch_id))
         return answers
 
     def _collect(self, batch: BatchRecord, state: BatchState) -> None:
@@ -346,6 +334,14 @@ class BatchTeacher(Teacher):
                 self._missing.setdefault(key, []).append(batch.reason)
             answered = ours.difference(batch.missing, batch.direct)
             self._paid.update((key, 1) for key in answered if key not in self._paid)
+
+
+def recovery_hint(batch_id: str) -> str:
+    """Return the hint for a batch whose replies are not available."""
+    return (
+        "Run the same command again with the key of the batch, or give it up with "
+        f"`drag-graph runs give-up {batch_id}`: it then counts as paid in full, and its requests are sent again."
+    )
 
 
 def _part(answer: Any, *names: str) -> Any:
