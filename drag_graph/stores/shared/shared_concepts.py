@@ -33,7 +33,8 @@ class SharedConcepts(NamespacePart, ConceptStore):
 
     def waiting(self, limit: int) -> Waiting:
         rows = self._rows("waiting", limit=limit)
-        sources = sorted(row["id"] for row in rows if row["kind"] == "source")
+        # On Neo4j a source that another transaction erases between match and read has no id.
+        sources = sorted(row["id"] for row in rows if row["kind"] == "source" and row["id"])
         parts: dict[str, dict[str, list[tuple[str, str]]]] = {id_: {"entity": [], "evidence": []} for id_ in sources}
         for row in self._access.in_reading(lambda session: self._unlinked(session.run, sources)):
             parts[row["source_id"]][row["kind"]].append((row["id"], row["text"]))
