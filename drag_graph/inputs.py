@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from drag_graph.errors import InputError, QueryInvalid
+from drag_graph.files import bounded_lines
 from drag_graph.identity import canonical_text, query_id
 from drag_graph.model import DEFAULT_NAMESPACE, DOMAINS, LABELS, Domain, Query
 
@@ -203,7 +204,7 @@ def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Doma
     """
     try:
         with nullcontext(sys.stdin.buffer) if path == STANDARD else path.open("rb") as file:
-            bounded = _bounded_lines(file)
+            bounded = bounded_lines(file, LINE_LIMIT)
             first, second = next(bounded, b""), next(bounded, b"")
             head = first.removeprefix(b"\xef\xbb\xbf").strip()
             _check_form(path, head, second.strip())
@@ -283,11 +284,3 @@ def _listed(cell: str) -> list[Any]:
     except ValueError:
         return []
     return found if isinstance(found, list) else []
-
-
-def _bounded_lines(file: IO[bytes]) -> Iterator[bytes]:
-    while line := file.readline(LINE_LIMIT + 2):
-        if len(line) > LINE_LIMIT:
-            while not line.endswith(b"\n") and (rest := file.readline(LINE_LIMIT)):
-                line = line[:LINE_LIMIT] + b" " + rest[-1:]
-        yield line

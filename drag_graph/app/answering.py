@@ -194,7 +194,7 @@ class Answering(ResourceUser):
         """
         if isinstance(answer, GivenAnswer):
             return answer.audit()
-        if number is not None or Path(answer).is_file() or Path(answer).suffix in {".json", ".gz"}:
+        if number is not None or Path(answer).is_file() or Path(answer).suffix == ".json":
             document = answer_document(read_answer(Path(answer), number or ""))
         else:
             return self.answer(str(answer)).audit(local=local)

@@ -1,6 +1,5 @@
 """Answer files, which `ask --no-keep -o FILE` writes and `audit FILE` reads (docs/asking.md)."""
 
-import gzip
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +13,6 @@ FORMAT = "drag-graph answers"
 VERSION = 1
 LISTED = 20
 """Maximum number of ids that an error lists."""
-_GZIP = b"\x1f\x8b"
 
 
 class _Document(BaseModel):
@@ -39,10 +37,9 @@ def read_answer(path: Path, prefix: str = "") -> Answer:
     """
     hint = "Pass a file that `drag-graph ask --no-keep -o FILE` wrote, or the id of a stored answer."
     try:
-        content = path.read_bytes()
-        document = _Document.model_validate_json(gzip.decompress(content) if content.startswith(_GZIP) else content)
-    except (OSError, EOFError) as error:
-        raise InputError(f"Cannot read {path}: {error.args[-1]}.", hint=hint) from error
+        document = _Document.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror}.", hint=hint) from error
     except ValidationError as error:
         raise InputError(f"{path} is not an answer file.", hint=hint) from error
     if document.format != FORMAT or document.version != VERSION:

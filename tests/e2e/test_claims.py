@@ -130,8 +130,8 @@ def test_an_answer_that_is_not_kept_can_be_audited_from_its_file(cli, store, dis
     for form in ("table", "html", "prov"):
         assert cli("audit", tmp_path / "answer.json", "--format", form).code == 0
     assert cli("audit", audit.json["answer_id"], "--store", store).code == 3
-    asked(cli, store, "--no-keep", "-o", tmp_path / "answer.json.gz")
-    assert cli("audit", tmp_path / "answer.json.gz", "--json").json["lines"] == audit.json["lines"]
+    asked(cli, store, "--no-keep", "-o", tmp_path / "copy.json")
+    assert cli("audit", tmp_path / "copy.json", "--json").json["lines"] == audit.json["lines"]
     only = cli("ask", QUESTION, "--store", store, "--mode", "graph", "--no-keep", "-o", "-").json
     assert only["format"] == "drag-graph answers"
     refused = cli("ask", QUESTION, "--store", store, "-o", tmp_path / "other.json")

@@ -122,13 +122,13 @@ def test_a_correction_travels_with_an_export_and_not_into_another_namespace(run,
     assert made["author"] == getpass.getuser()
     answer = run("ask", QUESTION)["answer_id"]
     run("correct", answer, "--wrong", "--note", "It says nothing.")
-    assert cli("export", "--format", "subgraphs", "-o", tmp_path / "graph.jsonl.gz", "--store", store).code == 0
+    assert cli("export", "--format", "subgraphs", "-o", tmp_path / "graph.jsonl", "--store", store).code == 0
     target = ("--store", tmp_path / "other.lbug")
     for namespace in ("default", "theirs"):
         there = (*target, "--namespace", namespace)
-        done = cli("import", tmp_path / "graph.jsonl.gz", *there, "--json")
+        done = cli("import", tmp_path / "graph.jsonl", *there, "--json")
         assert (done.code, done.json["corrections"]) == (0, 1)
-        assert cli("import", tmp_path / "graph.jsonl.gz", *there, "--json").json["corrections"] == 0
+        assert cli("import", tmp_path / "graph.jsonl", *there, "--json").json["corrections"] == 0
         (correction,) = cli("correct", *there, "--json").json["corrections"]
         assert (correction["target_id"] == made["target_id"]) == (namespace == "default")
         assert correction["created_at"] == made["created_at"]

@@ -1,7 +1,5 @@
 """Importing subgraphs: what is wrong is said with its line, the rest is stored, and nothing is read far ahead."""
 
-import gzip
-import io
 import json
 import math
 import os
@@ -15,7 +13,6 @@ from drag_graph.distill import canonical_subgraph as canonical
 from drag_graph.distill.entity_merging import Thresholds
 from drag_graph.distill.triple_extraction import RawTriple
 from drag_graph.errors import InputError, StoreUnavailable, StoreUnfit, SubgraphRefused
-from drag_graph.files import write_lines
 from drag_graph.graph.name_forms import predicate_key
 from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage import subgraph_files as transfer
@@ -218,23 +215,6 @@ def test_a_file_that_is_none_or_not_whole_is_refused_with_what_to_do(change, sai
     read = [line for line in change(lines) if b'"triples"' in line and report.counts["new"]]
     assert store.counts()["Query"] == len({json.loads(line)["source"]["id"] for line in read}), "what was read is stored"
     load(store, lines)
-    assert exported(store) == lines
-
-
-@pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
-def test_a_compressed_file_that_is_cut_off_is_said_and_can_be_gone_on_with(tmp_path, keep):
-    lines = exported(filled(range(40)))
-    whole, part = tmp_path / "whole.gz", tmp_path / "part.gz"
-    write_lines(whole, (line.decode().rstrip("\n") for line in lines))
-    part.write_bytes(whole.read_bytes()[: int(keep * whole.stat().st_size)])
-    assert gzip.decompress(whole.read_bytes()) == b"".join(lines)
-    store = empty()
-    report = Importer(store).run(transfer.read_file(part))
-    assert isinstance(report.stopped, InputError)
-    assert f"{part}:{report.counts['new'] + 2}: The compressed file is cut off" in str(report.stopped)
-    again = Importer(store).run(transfer.read_file(part, io.BytesIO(whole.read_bytes())))
-    assert again.exit_code == 0
-    assert again.counts["unchanged"] == report.counts["new"] == 40 - again.counts["new"]
     assert exported(store) == lines
 
 
