@@ -53,7 +53,7 @@ def exported(store):
 
 
 def load(store, lines, **options):
-    return Importer(store, **options).run(read_lines(iter(lines), "f.gz"))
+    return Importer(store, **options).run(read_lines(iter(lines), "f.jsonl"))
 
 
 def edited(line, change):
@@ -180,26 +180,26 @@ def test_a_line_that_is_too_long_is_not_held(monkeypatch, tmp_path):
     [
         (lambda lines: [], "The file is empty"),
         (lambda lines: [b"\n", b" \n"], "The file is empty"),
-        (lambda lines: lines[1:], r"f.gz:1: This is not a file of subgraphs"),
-        (lambda lines: [b"question,answer\n"], r"f.gz:1: This is not a file of subgraphs. Invalid JSON"),
-        (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.gz:1: This is not a file of subgraphs"),
-        (lambda lines: [edited(lines[0], put(4, "version")), *lines[1:]], "f.gz:1: The file has another version than 3"),
+        (lambda lines: lines[1:], r"f.jsonl:1: This is not a file of subgraphs"),
+        (lambda lines: [b"question,answer\n"], r"f.jsonl:1: This is not a file of subgraphs. Invalid JSON"),
+        (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.jsonl:1: This is not a file of subgraphs"),
+        (lambda lines: [edited(lines[0], put(4, "version")), *lines[1:]], "f.jsonl:1: The file has another version than 3"),
         (
             lambda lines: [edited(lines[0], cut("namespace")), *lines[1:]],
-            "f.gz:1: .* namespace: Field required",
+            "f.jsonl:1: .* namespace: Field required",
         ),
         (
             lambda lines: [edited(lines[0], put("x", "embedder")), *lines[1:]],
-            "f.gz:1: .* embedder",
+            "f.jsonl:1: .* embedder",
         ),
         (
             lambda lines: [edited(lines[0], put(0, "embedder", "dimension")), *lines[1:]],
-            "f.gz:1: .* embedder.dimension",
+            "f.jsonl:1: .* embedder.dimension",
         ),
-        (lambda lines: lines[:-1], "f.gz:5: The file is cut off after 3 subgraphs"),
-        (lambda lines: [*lines[:2], lines[-1]], r"f.gz:3: The file should contain 3 subgraphs, but has 1"),
-        (lambda lines: [*lines[:-1], *lines], "f.gz:9: The file should contain 3 subgraphs, but has 7"),
-        (lambda lines: [*lines, lines[1]], "f.gz:6: The file continues after its end"),
+        (lambda lines: lines[:-1], "f.jsonl:5: The file is cut off after 3 subgraphs"),
+        (lambda lines: [*lines[:2], lines[-1]], r"f.jsonl:3: The file should contain 3 subgraphs, but has 1"),
+        (lambda lines: [*lines[:-1], *lines], "f.jsonl:9: The file should contain 3 subgraphs, but has 7"),
+        (lambda lines: [*lines, lines[1]], "f.jsonl:6: The file continues after its end"),
     ],
     ids=range(13),
 )
