@@ -45,7 +45,7 @@ def import_(
     With --from, store the texts and relations of another program, as `ingest --triples` does (docs/integrations.md).
 
     Examples:
-      drag-graph import graph.subgraphs.gz
+      drag-graph import graph.subgraphs
       drag-graph export --format subgraphs | drag-graph import - --store bolt://127.0.0.1:7687
       drag-graph import --from lightrag rag_storage/
     """

@@ -1,12 +1,9 @@
 """Print runs: a report when one ends, and past runs from the journal."""
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import typer
 from rich.text import Text
-
-from drag_graph.ports.run_journal import REBUILT
 
 from .render import SHORT, console, document, estimate, fields, shorten, table, unread
 
@@ -34,16 +31,11 @@ def run(report: "RunReport", *, as_json: bool) -> None:
         table(columns, rows, optional=("evidence", "cost", "calls"))
     for bad in report.rejected:
         typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
-    rebuilt, noted = Counter[str](), 0
+    noted = 0
     for result in report.results():
         if result.error and result.status != "pending":
             typer.echo(f"line {result.line} ({result.input_id or result.id[:SHORT]}) {result.status}: {result.error}", err=True)
-        if result.notes and result.notes[0].startswith(REBUILT):
-            rebuilt[result.notes[0]] += 1
-        else:
-            noted += bool(result.notes)
-    for note, number in rebuilt.items():
-        typer.echo(f"{number} stored already; {note}", err=True)
+        noted += bool(result.notes)
     unread((result.notes for result in report.results()), "questions")
     counts = ", ".join(f"{totals[name]} {name}" for name in _COLOURS)
     counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""

@@ -26,7 +26,7 @@ from drag_graph.distill.query_distillation import Distillation
 from drag_graph.errors import ConfigurationError, InputError, StoreError, StoreUnavailable
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.jobs.batch_rounds import Rounds
-from drag_graph.jobs.distill_job import Distiller, Distills
+from drag_graph.jobs.distill_job import Distiller
 from drag_graph.jobs.link_job import Linker, OnProgress
 from drag_graph.jobs.stale_queries import KIND, source_of
 from drag_graph.ledger import Ledger
@@ -159,7 +159,7 @@ class Session:
         # The source may be a question or the name of a file.
         return self.start_run("distill", self.gate.mark(source) if self.gate else source, teacher, self.settings.plan)
 
-    def _distills(self, run: Run, interruption: Interruption) -> Distills:
+    def _distills(self, run: Run, interruption: Interruption) -> Distillation:
         if self.settings.engine != "ray":
             return self._distillation(self.teacher_of(run, interruption))
         from drag_graph.jobs.ray.ray_distillation import RayDistillation
@@ -174,7 +174,7 @@ class Session:
     def _distiller(
         self,
         run: Run,
-        distills: Distills,
+        distills: Distillation,
         interruption: Interruption,
         *,
         retry_quarantined: bool,

@@ -3,9 +3,8 @@
 Simple edges are not in the file, because a store derives them from the triples. Reading holds one line in memory at a time.
 """
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
@@ -13,7 +12,7 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
 from pydantic import Field, ValidationError
 
 from drag_graph.errors import InputError, QueryInvalid, StoreError, StoreUnfit
-from drag_graph.files import binary_lines
+from drag_graph.files import bounded_lines
 from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.paging import iter_subgraphs
@@ -129,13 +128,14 @@ def subgraph_line(subgraph: Subgraph) -> str:
 
 
 def read_file(path: Path, stream: BinaryIO | None = None) -> Iterator[Part]:
-    """Yield the lines of a file, or of a binary stream that is called `path`; both may be compressed.
+    """Yield the lines of a file, or of a binary stream that is called `path`.
 
     The Head comes first. Raises InputError, which names file and line, if it is not such a file, has another version or is
     incomplete.
     """
     try:
-        yield from read_lines(binary_lines(path, stream, limit=LINE_LIMIT), str(path))
+        with nullcontext(stream) if stream else path.open("rb") as file:
+            yield from read_lines(bounded_lines(file, LINE_LIMIT), str(path))
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror or type(error).__name__}.", hint=_MAKE) from error
 
@@ -161,8 +161,6 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Part]:
                 yield _read_subgraph_line(number, line, head)
         number += end is None
         _check_whole(head, end, subgraphs)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{name}:{number + 1}: The compressed file is cut off or damaged: {error}.", hint=_RESUME) from error
     except QueryInvalid as error:
         raise InputError(f"{name}:{number}: {error}", hint=error.hint or _RESUME) from error
 

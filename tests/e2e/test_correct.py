@@ -122,11 +122,11 @@ def test_a_correction_travels_with_an_export(run, cli, store, distilled, tmp_pat
     assert made["author"] == getpass.getuser()
     answer = run("ask", QUESTION)["answer_id"]
     run("correct", answer, "--wrong", "--note", "It says nothing.")
-    assert cli("export", "--format", "subgraphs", "-o", tmp_path / "graph.jsonl.gz", "--store", store).code == 0
+    assert cli("export", "--format", "subgraphs", "-o", tmp_path / "graph.jsonl", "--store", store).code == 0
     there = ("--store", tmp_path / "other.lbug")
-    done = cli("import", tmp_path / "graph.jsonl.gz", *there, "--json")
+    done = cli("import", tmp_path / "graph.jsonl", *there, "--json")
     assert (done.code, done.json["corrections"]) == (0, 1)
-    assert cli("import", tmp_path / "graph.jsonl.gz", *there, "--json").json["corrections"] == 0
+    assert cli("import", tmp_path / "graph.jsonl", *there, "--json").json["corrections"] == 0
     (correction,) = cli("correct", *there, "--json").json["corrections"]
     assert (correction["target_id"], correction["created_at"]) == (made["target_id"], made["created_at"])
     assert WRONG not in texts(cli("ask", QUESTION, *there, "--json").json["lines"])

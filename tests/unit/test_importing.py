@@ -1,7 +1,5 @@
 """Importing subgraphs: what is wrong is said with its line, the rest is stored, and nothing is read far ahead."""
 
-import gzip
-import io
 import json
 import math
 import os
@@ -15,7 +13,6 @@ from drag_graph.distill import canonical_subgraph as canonical
 from drag_graph.distill.entity_merging import Thresholds
 from drag_graph.distill.triple_extraction import RawTriple
 from drag_graph.errors import InputError, StoreUnavailable, StoreUnfit, SubgraphRefused
-from drag_graph.files import write_lines
 from drag_graph.graph.name_forms import predicate_key
 from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage import subgraph_files as transfer
@@ -56,7 +53,7 @@ def exported(store):
 
 
 def load(store, lines, **options):
-    return Importer(store, **options).run(read_lines(iter(lines), "f.gz"))
+    return Importer(store, **options).run(read_lines(iter(lines), "f.jsonl"))
 
 
 def edited(line, change):
@@ -169,26 +166,26 @@ def test_a_line_that_is_too_long_is_not_held(monkeypatch, tmp_path):
     [
         (lambda lines: [], "The file is empty"),
         (lambda lines: [b"\n", b" \n"], "The file is empty"),
-        (lambda lines: lines[1:], r"f.gz:1: This is not a file of subgraphs"),
-        (lambda lines: [b"question,answer\n"], r"f.gz:1: This is not a file of subgraphs. Invalid JSON"),
-        (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.gz:1: This is not a file of subgraphs"),
-        (lambda lines: [edited(lines[0], put(4, "version")), *lines[1:]], "f.gz:1: The file has another version than 3"),
+        (lambda lines: lines[1:], r"f.jsonl:1: This is not a file of subgraphs"),
+        (lambda lines: [b"question,answer\n"], r"f.jsonl:1: This is not a file of subgraphs. Invalid JSON"),
+        (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.jsonl:1: This is not a file of subgraphs"),
+        (lambda lines: [edited(lines[0], put(4, "version")), *lines[1:]], "f.jsonl:1: The file has another version than 3"),
         (
             lambda lines: [edited(lines[0], cut("namespace")), *lines[1:]],
-            "f.gz:1: .* namespace: Field required",
+            "f.jsonl:1: .* namespace: Field required",
         ),
         (
             lambda lines: [edited(lines[0], put("x", "embedder")), *lines[1:]],
-            "f.gz:1: .* embedder",
+            "f.jsonl:1: .* embedder",
         ),
         (
             lambda lines: [edited(lines[0], put(0, "embedder", "dimension")), *lines[1:]],
-            "f.gz:1: .* embedder.dimension",
+            "f.jsonl:1: .* embedder.dimension",
         ),
-        (lambda lines: lines[:-1], "f.gz:5: The file is cut off after 3 subgraphs"),
-        (lambda lines: [*lines[:2], lines[-1]], r"f.gz:3: The file should contain 3 subgraphs, but has 1"),
-        (lambda lines: [*lines[:-1], *lines], "f.gz:9: The file should contain 3 subgraphs, but has 7"),
-        (lambda lines: [*lines, lines[1]], "f.gz:6: The file should contain 3 subgraphs, but has 4"),
+        (lambda lines: lines[:-1], "f.jsonl:5: The file is cut off after 3 subgraphs"),
+        (lambda lines: [*lines[:2], lines[-1]], r"f.jsonl:3: The file should contain 3 subgraphs, but has 1"),
+        (lambda lines: [*lines[:-1], *lines], "f.jsonl:9: The file should contain 3 subgraphs, but has 7"),
+        (lambda lines: [*lines, lines[1]], "f.jsonl:6: The file should contain 3 subgraphs, but has 4"),
     ],
     ids=range(13),
 )
@@ -204,23 +201,6 @@ def test_a_file_that_is_none_or_not_whole_is_refused_with_what_to_do(change, sai
     read = [line for line in change(lines) if b'"triples"' in line and report.counts["new"]]
     assert store.counts()["Query"] == len({json.loads(line)["source"]["id"] for line in read}), "what was read is stored"
     load(store, lines)
-    assert exported(store) == lines
-
-
-@pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
-def test_a_compressed_file_that_is_cut_off_is_said_and_can_be_gone_on_with(tmp_path, keep):
-    lines = exported(filled(range(40)))
-    whole, part = tmp_path / "whole.gz", tmp_path / "part.gz"
-    write_lines(whole, (line.decode().rstrip("\n") for line in lines))
-    part.write_bytes(whole.read_bytes()[: int(keep * whole.stat().st_size)])
-    assert gzip.decompress(whole.read_bytes()) == b"".join(lines)
-    store = empty()
-    report = Importer(store).run(transfer.read_file(part))
-    assert isinstance(report.stopped, InputError)
-    assert f"{part}:{report.counts['new'] + 2}: The compressed file is cut off" in str(report.stopped)
-    again = Importer(store).run(transfer.read_file(part, io.BytesIO(whole.read_bytes())))
-    assert again.exit_code == 0
-    assert again.counts["unchanged"] == report.counts["new"] == 40 - again.counts["new"]
     assert exported(store) == lines
 
 

@@ -1,14 +1,12 @@
 """The concepts of a namespace, over statements with the same names and rows in every dialect."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.graph.paging import pages
-from drag_graph.ports.concept_store import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
-from drag_graph.ports.vectors import Vector, Vectors
+from drag_graph.ports.concept_store import Changes, Concept, ConceptStore, SameAs, UnlinkedSource, Waiting, Written
+from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.export_records import node, same_as_record
 from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction
 
@@ -18,16 +16,8 @@ _TRIES = 5
 _ALL = 2**62
 
 
-class SharedConcepts(NamespacePart, ABC):
+class SharedConcepts(NamespacePart, ConceptStore):
     """The `ConceptStore` port, except `exclusive` and `nearest_concepts`; the contract of each method is there."""
-
-    @abstractmethod
-    def exclusive(self) -> AbstractContextManager[None]:
-        """See ConceptStore."""
-
-    @abstractmethod
-    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        """See ConceptStore."""
 
     def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
         """Return the result of `work` in one writing transaction, which is refused after another linker has taken over.
@@ -43,7 +33,8 @@ class SharedConcepts(NamespacePart, ABC):
 
     def waiting(self, limit: int) -> Waiting:
         rows = self._rows("waiting", limit=limit)
-        sources = sorted(row["id"] for row in rows if row["kind"] == "source")
+        # On Neo4j a source that another transaction erases between match and read has no id.
+        sources = sorted(row["id"] for row in rows if row["kind"] == "source" and row["id"])
         parts: dict[str, dict[str, list[tuple[str, str]]]] = {id_: {"entity": [], "evidence": []} for id_ in sources}
         for row in self._access.in_reading(lambda session: self._unlinked(session.run, sources)):
             parts[row["source_id"]][row["kind"]].append((row["id"], row["text"]))
