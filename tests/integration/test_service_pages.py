@@ -9,10 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 from service_clients import BASE, QUESTION, TEXTS, events_of, filled_graph, local_client
 
+from drag_graph.report.offline_page import MEDIA_TYPES, fragment, offline_page, web_file
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.page_views import answer_view
-from drag_graph.service.pages import MEDIA_TYPES, fragment, web_file
 from drag_graph.service.service_app import service_app
 
 BROWSER = {"Accept": "text/html"}
@@ -134,6 +134,17 @@ def test_an_unsupported_sentence_is_underlined_with_its_reason():
     assert "No source has 1912" in html
     assert html.count('class="chip"') == 1
     assert html.count('class="reason"') == 1
+
+
+def test_an_offline_page_has_its_files_inside():
+    html = offline_page("error.html", ["page.js"], title="T", message=HOSTILE, hint="h")
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)[1].replace("&#39;", "'")
+    assert policy.count("'sha256-") == 2
+    assert "unsafe" not in policy
+    assert f"<style>{web_file('style.css').content.decode()}</style>" in html
+    assert f'<script type="module">{web_file("page.js").content.decode()}</script>' in html
+    assert "<svg" not in html
+    assert not re.findall(r'(?:src|href)="/static', html)
 
 
 def test_files_are_small_and_kept_by_browsers(client):
