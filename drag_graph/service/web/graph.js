@@ -116,6 +116,10 @@ const draw = () => {
     cy.elements().removeClass("faded");
     if (kept) cy.elements().difference(kept).addClass("faded");
   });
+  const show = (found) => {
+    const [all, box] = [cy.extent(), found.boundingBox()];
+    if (box.x1 < all.x1 || box.x2 > all.x2 || box.y1 < all.y1 || box.y2 > all.y2) cy.animate({ center: { eles: found }, duration: 200 });
+  };
   const choose = (id, { isFromList = false } = {}) => {
     if (id === chosen) return;
     chosen = id;
@@ -127,7 +131,7 @@ const draw = () => {
     const open = entry(found.isEdge?.() ? found.source().id() : id);
     for (const one of things(list)) one.open = one === open;
     for (const one of list.querySelectorAll("[data-edge]")) one.classList.toggle("chosen", one.dataset.edge === id);
-    if (isFromList) cy.animate({ center: { eles: found }, duration: 200 });
+    if (isFromList) show(found);
     else if (open) list.scrollTo({ top: open.offsetTop - list.offsetTop - 8, behavior: "smooth" });
     const one = document.querySelector("#one");
     if (one && found.isNode?.()) one.value = found.data("name");
@@ -140,7 +144,7 @@ const draw = () => {
     hint.replaceChildren(...lines.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
   };
   cy.on("mouseover", "node, edge", ({ target }) => describe(target));
-  cy.on("mouseout", "node, edge", () => { const at = chosen && cy.getElementById(chosen); at ? describe(at) : hint.replaceChildren(); });
+  cy.on("mouseout", "node, edge", () => hint.replaceChildren());
   cy.on("tap", ({ target }) => {
     choose(target === cy ? "" : target.id());
     target === cy ? hint.replaceChildren() : describe(target);
@@ -192,6 +196,7 @@ const draw = () => {
   const filters = stage.querySelector(".filters");
   const value = (name) => filters.querySelector(`#${name}`)?.value ?? "";
   const filter = () => {
+    hint.replaceChildren();
     const [least, kind, source, text] = [Number(value("confidence")), value("kind"), value("source"), value("name").trim().toLowerCase()];
     filters.querySelector("output").value = least.toFixed(2);
     cy.batch(() => {
