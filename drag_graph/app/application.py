@@ -17,6 +17,7 @@ from drag_graph.app.evaluation_group import EvaluationGroup
 from drag_graph.app.exchange import Exchange
 from drag_graph.app.ingesting import Ingesting
 from drag_graph.app.linking import Linking
+from drag_graph.app.pictures import Pictures
 from drag_graph.app.privacy_group import PrivacyGroup
 from drag_graph.app.resources import Resources
 from drag_graph.app.runs_group import RunsGroup
@@ -29,7 +30,7 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.settings import Settings, changed_settings, load_settings
 
 
-class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Correcting, Exchange):
+class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Pictures, Correcting, Exchange):
     """A knowledge graph in a store, with the models that fill it and answer from it. Thread-safe.
 
     Arguments are settings by name. They win over `settings`, or without it over the environment (`DRAG_GRAPH_*`) and

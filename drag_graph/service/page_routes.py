@@ -13,13 +13,14 @@ from starlette.datastructures import FormData
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Chunk
 from drag_graph.ports.model_roles import OnToken
+from drag_graph.report.offline_page import MEDIA_TYPES, fragment, web_file
 from drag_graph.service.access import COOKIE, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest
 from drag_graph.service.browser_sessions import LONGEST
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.page_views import answer_view, marked, moment, why_view
-from drag_graph.service.pages import FOREVER, HEADERS, MEDIA_TYPES, form_of, fragment, listed, render, text_of, web_file
+from drag_graph.service.pages import FOREVER, HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
 MODES = (
@@ -39,7 +40,7 @@ PageEditor = Annotated[Caller, Depends(requires("editor", is_page=True))]
 PageAdmin = Annotated[Caller, Depends(requires("admin", is_page=True))]
 
 
-@router.get("/static/{name}")
+@router.get("/static/{name:path}")
 async def static_file(name: str, v: str = "") -> Response:
     """Return a file that pages refer to. Needs no key."""
     if name not in MEDIA_TYPES:

@@ -1,23 +1,16 @@
-"""Pages for browsers: templates, files, security headers, forms and errors."""
+"""Pages for browsers: security headers, forms and errors."""
 
-import hashlib
-import re
-from dataclasses import dataclass
-from functools import cache
 from http import HTTPStatus
-from importlib.resources import files
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.datastructures import FormData
 
+from drag_graph.report.offline_page import fragment
 from drag_graph.service.access import COOKIE, Caller, ServiceAccess
 from drag_graph.service.errors import RequestRefused, body_of, log_unexpected, status_of
 
-MEDIA_TYPES = {"style.css": "text/css", "page.js": "text/javascript"}
 FOREVER = "public, max-age=31536000, immutable"
 HEADERS = {
     "Content-Security-Policy": (
@@ -34,27 +27,10 @@ PLACES = (
     {"name": "Ask", "href": "/"},
     {"name": "Answers", "href": "/answers"},
     {"name": "Knowledge", "href": "/sources"},
+    {"name": "Graph", "href": "/graph"},
     {"name": "Jobs", "href": "/jobs"},
     {"name": "Privacy", "href": "/privacy"},
 )
-_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f]")
-"""Characters that let a text look like another one."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebFile:
-    """A file that pages refer to."""
-
-    content: bytes
-    media_type: str
-    version: str
-
-
-@cache
-def web_file(name: str) -> WebFile:
-    """Return a file by its name, which is a key of `MEDIA_TYPES`."""
-    content = (files("drag_graph.service") / "web" / name).read_bytes()
-    return WebFile(content, MEDIA_TYPES[name], hashlib.sha256(content).hexdigest()[:16])
 
 
 def render(request: Request, template: str, *, caller: Caller | None = None, status: int = 200, **values: Any) -> Response:
@@ -71,11 +47,6 @@ def render(request: Request, template: str, *, caller: Caller | None = None, sta
         "token": access.sessions.form_token(cookie),
     }
     return HTMLResponse(fragment(template, **shared, **values), status, dict(HEADERS))
-
-
-def fragment(template: str, **values: Any) -> str:
-    """Return the HTML of a template. Every text is escaped."""
-    return _templates().get_template(template).render(**values)
 
 
 def error_page(request: Request, error: Exception) -> Response:
@@ -111,18 +82,3 @@ def text_of(form: FormData, name: str) -> str:
 def listed(text: str, separator: str = ",") -> list[str]:
     """Return the parts of a text that are not blank."""
     return [part.strip() for part in text.split(separator) if part.strip()]
-
-
-@cache
-def _templates() -> Environment:
-    loader = PackageLoader("drag_graph.service", "web")
-    options: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined, "finalize": _visible}
-    templates = Environment(loader=loader, autoescape=True, **options)
-    templates.globals["asset"] = lambda name: f"/static/{name}?v={web_file(name).version}"
-    return templates
-
-
-def _visible(value: Any) -> Any:
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return _REORDERING.sub("\N{REPLACEMENT CHARACTER}", value)
-    return value

@@ -133,4 +133,6 @@ def test_link_and_communities_report_and_list_what_they_made(graph):
     assert graph.merges().to_dict() == {"merges": []}
     made = graph.communities().result()
     assert made.totals()["communities"] == len(graph.stored_communities().communities) > 0
-    assert graph.community_page().startswith("<!")
+    picture = graph.community_picture()
+    assert {one["id"] for one in picture.communities} == {one["community"] for one in picture.entities}
+    assert graph.picture().to_dict()["communities"]
