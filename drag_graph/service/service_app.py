@@ -9,6 +9,7 @@ from drag_graph.app.application import DragGraph
 from drag_graph.service import (
     asking_routes,
     correction_routes,
+    job_page_routes,
     job_routes,
     mcp_routes,
     monitoring_routes,
@@ -34,7 +35,7 @@ METHODS = ("GET", "POST", "DELETE")
 CORS_HEADERS = ("authorization", "content-type", "x-namespace")
 EXPOSED = ("x-request-id", "x-total-count", "x-answer-id")
 """Headers of requests and replies that pages of other origins can use."""
-UPLOADS = ("/api/v1/jobs/ingest", "/sources/add")
+UPLOADS = ("/api/v1/jobs/ingest", "/sources/add", "/distill")
 """Paths with bodies of up to `Limits.upload_bytes`."""
 ROUTERS = (
     monitoring_routes.router,
@@ -45,6 +46,7 @@ ROUTERS = (
     mcp_routes.router,
     page_routes.router,
     source_page_routes.router,
+    job_page_routes.router,
 )
 
 
