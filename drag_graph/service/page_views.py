@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from drag_graph.ask.answer_notes import notes_on, site_notes
+from drag_graph.ask.answers import NOTHING_RELEVANT
 from drag_graph.model import LABELS, Chunk
 from drag_graph.report.audit_corrections import claim_notes, correction_note
 from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks
@@ -41,7 +42,7 @@ def answer_view(document: Mapping[str, Any], question: str, steps: Sequence[View
         "question": question,
         "options": document.get("options", []),
         "label": document["label"],
-        "parts": list(_parts(document, f"/answers/{id_}" if id_ else "")),
+        "parts": list(_parts(document, f"/answers/{id_}" if id_ else "")) if document["answer"] != NOTHING_RELEVANT else [],
         "lines": document["lines"],
         "notes": notes,
         "reason": f"{reason[:1].upper()}{reason[1:]}." if reason else "",

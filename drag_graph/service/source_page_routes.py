@@ -1,5 +1,6 @@
 """Pages of what is stored: sources, and adding and deleting them."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -16,7 +17,7 @@ from drag_graph.model import Subgraph
 from drag_graph.service.asking_routes import Id, ShortText, WholeId, erased_source
 from drag_graph.service.job_routes import MOST_FILES, Queue, submit_documents
 from drag_graph.service.page_routes import PageAdmin, PageEditor, PageReader
-from drag_graph.service.page_views import moment
+from drag_graph.service.page_views import marked, moment
 from drag_graph.service.pages import HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
@@ -38,7 +39,9 @@ STATES = {
     "expired": "Questions that are due to be asked again",
     "failed": "Questions that a student answered wrongly",
 }
-SHOWN_PASSAGES = 2
+HITS, SHOWN_PASSAGES = 10, 2
+BEFORE, LONGEST_EXCERPT = 60, 300
+"""Characters of a passage that are shown before the first word that was searched for, and in all."""
 router = APIRouter(include_in_schema=False)
 
 
@@ -62,8 +65,8 @@ async def sources_page(request: Request, caller: PageReader, wanted: Annotated[S
     sources = [_source_view(one) for one in page]
     hits: list[dict[str, Any]] = []
     if chosen["name"] and not wanted.offset and wanted.state not in {"expired", "failed"}:
-        found = await state_of(request).asks.run(lambda: caller.graph.search(wanted.q, limit=20, **only).to_dict())
-        hits = [one for one in _hit_views(found) if wanted.state in {"", one["kind"]}]
+        found = await state_of(request).asks.run(lambda: caller.graph.search(wanted.q, limit=HITS, **only).to_dict())
+        hits = [one for one in _hit_views(found, wanted.q) if wanted.state in {"", one["kind"]}]
     given = wanted.model_dump(exclude_defaults=True)
     following = wanted.offset + LISTED
     values = {
@@ -122,12 +125,18 @@ async def erase_source(source_id: WholeId, request: Request, caller: PageAdmin) 
     return RedirectResponse("/sources", 303, dict(HEADERS))
 
 
-def _hit_views(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the sources that a search found, each with its best passages."""
-    texts: dict[str, list[str]] = {}
-    for span in found["spans"]:
-        texts.setdefault(span["source_id"], []).append(span["text"])
-    return [{**one, "texts": texts.get(one["id"], [])[:SHOWN_PASSAGES]} for one in found["sources"]]
+def _hit_views(found: Mapping[str, Any], wanted: str) -> list[dict[str, Any]]:
+    """Return the sources that a search found, each with its best passages or claims, in which the words are marked."""
+    words = re.compile("|".join(map(re.escape, wanted.split())), re.IGNORECASE)
+    texts: dict[str, list[Any]] = {}
+    for line in (*found["spans"], *found["edges"]):
+        shown = texts.setdefault(line["source_id"], [])
+        if len(shown) < SHOWN_PASSAGES:
+            first = words.search(line["text"])
+            start = max(first.start() - BEFORE, 0) if first else 0
+            text = f"{'…' if start else ''}{line['text'][start : start + LONGEST_EXCERPT]}"
+            shown.append(marked(text, (match.span() for match in words.finditer(text))))
+    return [{**one, "texts": texts[one["id"]]} for one in found["sources"] if one["id"] in texts]
 
 
 def _source_view(graph: Subgraph) -> dict[str, Any]:
@@ -140,11 +149,13 @@ def _source_view(graph: Subgraph) -> dict[str, Any]:
         for chunk in graph.chunks
     ] or [{"text": one.text, "where": ""} for one in graph.evidence]
     numbers = f"{len(graph.evidence)} passages, {len(graph.triples)} claims"
+    dated = f"dated {document.date}" if document and document.date else ""
+    added = f"added {moment(graph.created_at)}"
     return {
         "id": graph.source_id,
         "name": graph.title,
         "tags": list(document.tags) if document else [],
-        "facts": " · ".join(filter(None, (document.date if document else "", numbers, f"added {moment(graph.created_at)}"))),
+        "facts": [one for one in ("document" if document else "question", dated, numbers, added) if one],
         "passages": passages,
         "claims": [
             {

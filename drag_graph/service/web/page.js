@@ -64,6 +64,7 @@ const ask = async (form) => {
 };
 
 const asking = document.querySelector("form[data-ask]");
+asking?.querySelector("[data-keys]").removeAttribute("hidden");
 asking?.addEventListener("submit", (event) => {
   event.preventDefault();
   ask(asking);
@@ -74,6 +75,14 @@ asking?.elements.question.addEventListener("keydown", (event) => {
     asking.requestSubmit();
   }
 });
+
+for (const form of document.querySelectorAll("form[method=post]:not([data-ask])")) {
+  form.addEventListener("submit", () => {
+    const button = form.querySelector("button");
+    button.disabled = true;
+    button.textContent += " …";
+  });
+}
 
 const job = document.querySelector("[data-job]");
 if (job) {
