@@ -39,12 +39,12 @@ async def distill_page(request: Request, caller: PageEditor, question: Annotated
 async def distill(request: Request, caller: PageEditor, queue: Queue) -> Response:
     """Show what distilling the questions of the form takes, or begin it if the form confirms that."""
     form = await form_of(request, max_part_size=state_of(request).limits.upload_bytes)
-    file = form.get("file")
-    is_file = isinstance(file, UploadFile) and bool(file.filename)
-    content = await file.read() if is_file else text_of(form, "text").encode()  # type: ignore[union-attr]
+    file, name, content = form.get("file"), "", text_of(form, "text").encode()
+    if isinstance(file, UploadFile) and file.filename:
+        name, content = file.filename, await file.read()
     await form.close()
     if not text_of(form, "confirmed"):
-        return await _distill_page(request, caller, form, content, file.filename if is_file else "")  # type: ignore[union-attr]
+        return await _distill_page(request, caller, form, content, name)
     lines = _lines_of(content, "", caller.graph)
     job = await submit_questions(queue, caller, _distill_request(form, lines))
     return RedirectResponse(f"/jobs/{job['id']}", 303, dict(HEADERS))
@@ -57,7 +57,12 @@ async def jobs_page(
     """List the last jobs (of one kind, in one state), newest first."""
     find = partial(queue.table.jobs, caller.graph.settings.namespace, LISTED, kind=kind or None, state=state or None)
     jobs = [job_view(job_document(queue, job)) for job in await run_in_threadpool(find)]
-    choices = {"kinds": {name: TITLES[name] for name in get_args(JobKind)}, "states": STATES, "kind": kind, "state": state}
+    choices: dict[str, Any] = {
+        "kinds": {name: TITLES[name] for name in get_args(JobKind)},
+        "states": STATES,
+        "kind": kind,
+        "state": state,
+    }
     return render(request, "jobs.html", caller=caller, title="Jobs", jobs=jobs, **choices)
 
 

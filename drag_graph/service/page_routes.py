@@ -156,7 +156,13 @@ async def _ask_page(
     conversation = [id_ for id_ in (answer and answer["id"], *(one["id"] for one in earlier)) if id_]
     recent = [] if answer else await _answers(caller, 5)
     is_empty = not answer and not recent and not (await run_in_threadpool(lambda: caller.graph.show(limit=1))).total
-    values = {"asked": asked, "modes": MODES, "answer": answer, "earlier": earlier, "conversation": conversation}
+    values: dict[str, Any] = {
+        "asked": asked,
+        "modes": MODES,
+        "answer": answer,
+        "earlier": earlier,
+        "conversation": conversation,
+    }
     return render(request, "ask.html", caller=caller, title="Ask", recent=recent, is_empty=is_empty, **values)
 
 
@@ -164,7 +170,7 @@ async def _privacy_page(
     request: Request, caller: Caller, question: str = "", checks: Sequence[Mapping[str, Any]] = ()
 ) -> Response:
     sent = (await run_in_threadpool(caller.graph.privacy.sent)).to_dict() if caller.may("admin") else None
-    values = {"question": question, "checks": checks, "sent": sent and sent_view(sent)}
+    values: dict[str, Any] = {"question": question, "checks": checks, "sent": sent and sent_view(sent)}
     return render(request, "privacy.html", caller=caller, title="Privacy", **values)
 
 

@@ -69,7 +69,7 @@ async def sources_page(request: Request, caller: PageReader, wanted: Annotated[S
         hits = [one for one in _hit_views(found, wanted.q) if wanted.state in {"", one["kind"]}]
     given = wanted.model_dump(exclude_defaults=True)
     following = wanted.offset + LISTED
-    values = {
+    values: dict[str, Any] = {
         "wanted": wanted,
         "states": STATES,
         "is_filtered": bool(given.keys() - {"q", "offset"}),

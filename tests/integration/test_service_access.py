@@ -38,7 +38,9 @@ RULES = {
     ("GET", f"{API}/corrections"): "reader",
     ("POST", f"{API}/privacy/check"): "reader",
     ("POST", f"{API}/query"): "admin",
+    ("GET", f"{API}/privacy/sent"): "admin",
     ("POST", f"{API}/jobs/distill"): "editor",
+    ("POST", f"{API}/jobs/distill/estimate"): "editor",
     ("POST", f"{API}/jobs/ingest"): "editor",
     ("POST", f"{API}/jobs/link"): "editor",
     ("POST", f"{API}/jobs/refresh"): "editor",
@@ -61,6 +63,9 @@ RULES = {
     ("POST", "/sources/{source_id}/erase"): "admin",
     ("GET", "/jobs"): "reader",
     ("GET", "/jobs/{job_id}"): "reader",
+    ("POST", "/jobs/{job_id}/cancel"): "editor",
+    ("GET", "/distill"): "editor",
+    ("POST", "/distill"): "editor",
 }
 """The lowest role that may call a route."""
 BODIES = {
@@ -70,6 +75,7 @@ BODIES = {
     f"{API}/privacy/check": {"questions": ["Why?"]},
     f"{API}/query": {"statement": "RETURN 1"},
     f"{API}/jobs/distill": {"questions": []},
+    f"{API}/jobs/distill/estimate": {"questions": []},
     f"{API}/jobs/refresh": {},
     f"{API}/jobs/export": {"full": True, "format": "subgraphs"},
 }
