@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -19,13 +19,20 @@ from drag_graph.service.asking_routes import ShortText
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.job_routes import DistillRequest, JobId, Queue, estimated, job_document, submit_questions
 from drag_graph.service.job_table import STATES, JobKind, JobState
-from drag_graph.service.job_views import LISTED_FAILURES, TITLES, estimate_view, job_view, report_view
 from drag_graph.service.listed_options import listed_options
 from drag_graph.service.page_routes import PageEditor, PageReader
+from drag_graph.service.page_views import moment
 from drag_graph.service.pages import HEADERS, form_of, render, text_of
 from drag_graph.service.service_state import state_of
 
 LISTED = 50
+TITLES: dict[JobKind, str] = {
+    "ingest": "Add documents",
+    "distill": "Ask a teacher",
+    "refresh": "Ask a teacher again",
+    "link": "Join sources",
+    "export": "Export",
+}
 router = APIRouter(include_in_schema=False)
 
 
@@ -56,13 +63,8 @@ async def jobs_page(
 ) -> Response:
     """List the last jobs (of one kind, in one state), newest first."""
     find = partial(queue.table.jobs, caller.graph.settings.namespace, LISTED, kind=kind or None, state=state or None)
-    jobs = [job_view(job_document(queue, job)) for job in await run_in_threadpool(find)]
-    choices: dict[str, Any] = {
-        "kinds": {name: TITLES[name] for name in get_args(JobKind)},
-        "states": STATES,
-        "kind": kind,
-        "state": state,
-    }
+    jobs = [_job_view(job_document(queue, job)) for job in await run_in_threadpool(find)]
+    choices: dict[str, Any] = {"kinds": TITLES, "states": STATES, "kind": kind, "state": state}
     return render(request, "jobs.html", caller=caller, title="Jobs", jobs=jobs, **choices)
 
 
@@ -70,12 +72,12 @@ async def jobs_page(
 async def job_page(job_id: JobId, request: Request, caller: PageReader, queue: Queue) -> Response:
     """Show how far a job is, what it has done, and what failed."""
     found = await run_in_threadpool(queue.table.job, job_id, caller.graph.settings.namespace)
-    job = job_view(job_document(queue, found))
+    job = _job_view(job_document(queue, found))
     report = await run_in_threadpool(queue.table.report, job_id) or {}
-    texts = await run_in_threadpool(_failed_questions, caller.graph, report)
+    failures = await run_in_threadpool(_failures, caller.graph, report)
     has_file = found.kind == "export" and found.state == "done" and queue.exported_file(found) is not None
-    values = {**report_view(report, texts), "download": f"/api/v1/jobs/{job_id}/result" if has_file else ""}
-    return render(request, "job.html", caller=caller, title=job["title"], job=job, report=values)
+    values = {"report": report, "totals": report.get("totals", {}), "failures": failures, "has_file": has_file}
+    return render(request, "job.html", caller=caller, title=job["title"], job=job, **values)
 
 
 @router.post("/jobs/{job_id}/cancel")
@@ -89,17 +91,14 @@ async def cancel_job(job_id: JobId, request: Request, caller: PageEditor, queue:
 async def _distill_page(request: Request, caller: Caller, form: FormData, content: bytes, name: str = "") -> Response:
     """Return the page for questions, with an estimate if there are any."""
     teacher = caller.graph.settings.teacher
-    values: dict[str, Any] = {"teacher": teacher, "text": text_of(form, "text"), "estimate": None, "questions": ""}
+    values: dict[str, Any] = {"teacher": teacher, "text": text_of(form, "text"), "estimate": None}
+    lines = _lines_of(content, name, caller.graph) if teacher and content.strip() else []
+    if any(line.query for line in lines):
+        values["estimate"] = await run_in_threadpool(estimated, caller, _distill_request(form, lines))
+    values["rejected"] = [line for line in lines if line.query is None]
+    values["questions"] = "\n".join(json.dumps(one) for one in _documents(lines))
     values["retries"] = bool(text_of(form, "retry_quarantined"))
-    if teacher and content.strip():
-        lines = _lines_of(content, name, caller.graph)
-        bad = [f"Line {line.number}: {line.problem}" for line in lines if line.query is None]
-        values["rejected"], values["name"] = bad[:LISTED_FAILURES], name
-        if any(line.query for line in lines):
-            body = _distill_request(form, lines)
-            values["estimate"] = estimate_view(await run_in_threadpool(estimated, caller, body), len(bad))
-            values["questions"] = "\n".join(json.dumps(one) for one in _documents(lines))
-    return render(request, "distill.html", caller=caller, title="Ask a teacher", **{"rejected": [], "name": "", **values})
+    return render(request, "distill.html", caller=caller, title="Ask a teacher", **values)
 
 
 def _lines_of(content: bytes, name: str, graph: DragGraph) -> list[InputLine]:
@@ -131,8 +130,24 @@ def _distill_request(form: FormData, lines: Iterable[InputLine]) -> DistillReque
         raise RequestRefused(422, "QuestionsRefused", "The questions or the limit are not usable.", hint=hint) from None
 
 
-def _failed_questions(graph: DragGraph, report: Mapping[str, Any]) -> dict[int, str]:
-    """Return the questions of a run that failed, by line."""
-    if not any(one["status"] == "quarantined" for one in report.get("queries", ())):
-        return {}
-    return {one.result.line: one.question for one in graph.runs.show(report["run_id"], statuses=["quarantined"]).queries}
+def _job_view(job: Mapping[str, Any]) -> dict[str, Any]:
+    names = job["request"].get("files") or [job["request"].get("name", "")]
+    progress = {"done": 0, "total": None, "waiting_for": "", **job["progress"]}
+    done, total, cost = progress["done"], progress["total"], max(job["spent_usd"], progress.get("cost_usd", 0.0))
+    counts = (f"{done:,} of {total:,}" if total else "", f"${cost:.4f}" if cost else "", progress["waiting_for"])
+    return {
+        **job,
+        "progress": progress,
+        "title": ": ".join(filter(None, (TITLES[job["kind"]], ", ".join(names))))[:200],
+        "counts": " · ".join(filter(None, counts)),
+        "facts": f"{moment(job['created_at'])} · {job['caller']}",
+    }
+
+
+def _failures(graph: DragGraph, report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return name and reason of each document, question or line of a report that failed."""
+    found = [(one["name"], one["error"]) for one in report.get("documents", ()) if one["status"] == "failed"]
+    if any(one["status"] == "quarantined" for one in report.get("queries", ())):
+        run = graph.runs.show(report["run_id"], statuses=["quarantined"])
+        found += [(one.question, one.result.error or "") for one in run.queries]
+    return found + [(f"Line {one['line']}", one["reason"]) for one in report.get("rejected", ())]

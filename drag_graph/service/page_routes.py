@@ -19,7 +19,7 @@ from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest
 from drag_graph.service.browser_sessions import LONGEST
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.listed_options import listed_options
-from drag_graph.service.page_views import answer_view, marked, moment, next_steps, sent_view, why_view
+from drag_graph.service.page_views import answer_view, distill_link, marked, moment, why_view
 from drag_graph.service.pages import FOREVER, HEADERS, MEDIA_TYPES, form_of, fragment, listed, render, text_of, web_file
 from drag_graph.service.service_state import state_of
 
@@ -63,17 +63,23 @@ async def ask(request: Request, caller: PageReader) -> Response:
     body = _asked(form)
     state = state_of(request)
     values = body.model_dump(exclude={"explain"}, exclude_none=True)
-    if body.sources or body.tags or body.since or body.until:
-        values["local"] = True  # the cloud cannot be asked about some sources only
+    values["local"] = bool(body.sources or body.tags or body.since or body.until)  # the cloud cannot be asked about these only
     earlier = await run_in_threadpool(_earlier, caller, form)
 
     def answer(on_token: OnToken | None = None) -> Mapping[str, Any]:
         turns = [turn for one in reversed(earlier) for turn in (("user", one["question"]), ("assistant", one["text"]))]
         values["question"] = caller.graph.follow_up(str(body.question), turns).question
         given = state.ask(caller.graph, **values, on_token=on_token).to_dict()
-        steps = next_steps(values, caller.graph.settings, may_edit=caller.may("editor"))
-        rewritten = values["question"] if values["question"] != body.question else ""
-        return {**answer_view(given, str(body.question), steps), "rewritten": rewritten}
+        settings = caller.graph.settings
+        return {
+            **answer_view(given, str(body.question)),
+            "rewritten": values["question"] if values["question"] != body.question else "",
+            "may_add": caller.may("editor"),
+            "teacher": settings.teacher,
+            "distill": distill_link(values["question"], body.options),
+            "is_restricted": values["local"],
+            "cloud": settings.cloud,
+        }
 
     if EVENT_STREAM in request.headers.get("accept", ""):
         return streamed(state.asks, lambda on_token: {"html": fragment("answer.html", answer=answer(on_token))})
@@ -150,7 +156,7 @@ async def _ask_page(
 ) -> Response:
     names = ("question", "options", "mode", "sources", "tags", "since", "until")
     asked: dict[str, Any] = {name: text_of(form, name) for name in names}
-    if answer and not answer["advice"]:
+    if answer and not answer["reason"]:
         asked |= {"question": "", "options": ""}
     asked["is_special"] = any(asked[name] for name in names[1:])
     conversation = [id_ for id_ in (answer and answer["id"], *(one["id"] for one in earlier)) if id_]
@@ -170,7 +176,7 @@ async def _privacy_page(
     request: Request, caller: Caller, question: str = "", checks: Sequence[Mapping[str, Any]] = ()
 ) -> Response:
     sent = (await run_in_threadpool(caller.graph.privacy.sent)).to_dict() if caller.may("admin") else None
-    values: dict[str, Any] = {"question": question, "checks": checks, "sent": sent and sent_view(sent)}
+    values: dict[str, Any] = {"question": question, "checks": checks, "sent": sent}
     return render(request, "privacy.html", caller=caller, title="Privacy", **values)
 
 

@@ -10,28 +10,17 @@ from drag_graph.ask.answers import NOTHING_RELEVANT
 from drag_graph.model import LABELS, Chunk
 from drag_graph.report.audit_corrections import claim_notes, correction_note
 from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks
-from drag_graph.settings import Settings
 
 CITATION = re.compile(r"\[(\d{1,4})\]")
 SECOND = 1_000
 LONGEST_LINK = 1_000
 """Characters of a question in an address."""
-STAGES = {
-    "evidence": "questions",
-    "scores": "evidence to rate",
-    "triples": "texts to read",
-    "relations": "claims to rate",
-    "statements": "claims to merge",
-    "summary": "texts to summarise",
-    "rewrite": "questions to rewrite",
-}
-"""What was sent, by stage; kinds of requests to the cloud keep their name."""
 View = dict[str, Any]
 Span = tuple[int, int]
 
 
-def answer_view(document: Mapping[str, Any], question: str, steps: Sequence[View] = ()) -> View:
-    """Return what a page shows of an answer, given the document of `ask` or `audit`. Without an answer, `steps` are next."""
+def answer_view(document: Mapping[str, Any], question: str) -> View:
+    """Return what a page shows of an answer, given the document of `ask` or `audit`."""
     id_ = document["answer_id"]
     reason = document.get("reason", "")
     notes = [note for note in (*notes_on(document), *site_notes(document.get("site", {}))) if "Not supported" not in note]
@@ -46,7 +35,7 @@ def answer_view(document: Mapping[str, Any], question: str, steps: Sequence[View
         "lines": document["lines"],
         "notes": notes,
         "reason": f"{reason[:1].upper()}{reason[1:]}." if reason else "",
-        "advice": [*_nearest(document), *steps] if reason else [],
+        "nearest": (document.get("nearest") or {}).get("text", ""),
         "facts": [
             {"name": "Confidence", "value": f"{document['confidence']:.2f}"},
             {"name": "Student", "value": document["student"] or "none"},
@@ -127,58 +116,10 @@ def _problem(sentence: Mapping[str, Any]) -> str:
     return f"No source has {absent}" if absent else "No source says this"
 
 
-def _nearest(document: Mapping[str, Any]) -> list[View]:
-    nearest = document.get("nearest")
-    return [{"text": f"The nearest stored text is: {nearest['text']}", "href": "", "link": ""}] if nearest else []
-
-
-def next_steps(asked: Mapping[str, Any], settings: Settings, *, may_edit: bool) -> list[View]:
-    """Return what to do if the question of these arguments of `ask` has no answer."""
-    steps = []
-    if may_edit and settings.teacher:
-        options = " ".join(f"{label}) {option}" for label, option in zip(LABELS, asked.get("options", ()), strict=False))
-        question = " ".join(f"{asked['question']} {options}".split())
-        href = f"/distill?{urlencode({'question': question[:LONGEST_LINK]})}"
-        text = f"Ask the teacher {settings.teacher} for evidence. You see the price before anything is sent:"
-        steps.append({"text": text, "href": href, "link": "Ask a teacher"})
-    if may_edit:
-        steps.append({"text": "Add documents that answer it:", "href": "/sources#add", "link": "Add documents"})
-    if asked.get("local"):
-        cloud = " The cloud is then asked as well." if settings.cloud else ""
-        steps.append({"text": f"Remove the restrictions under How.{cloud}", "href": "", "link": ""})
-    return [*steps, {"text": "Ask in other words.", "href": "", "link": ""}]
-
-
-def sent_view(sent: Mapping[str, Any]) -> View:
-    """Return what a page shows of the document of `privacy.sent`."""
-    rows = [
-        {
-            "day": one["day"],
-            "destination": one["destination"],
-            "remote": one["remote"],
-            "what": STAGES.get(one["stage"], one["stage"]),
-            "requests": f"{one['requests']:,}",
-            "amount": f"{one['tokens']:,} tokens" if one["tokens"] is not None else amount(one["bytes"]),
-            "cost": dollars(one["cost_usd"]) if one["cost_usd"] else "",
-        }
-        for one in sent["days"]
-    ]
-    here = sum(one["requests"] for one in sent["days"] if not one["remote"])
-    return {"rows": [row for row in rows if row["remote"]], "here": here, "uncounted": ", ".join(sent["uncounted"])}
-
-
-def dollars(amount_usd: float) -> str:
-    """Return an amount for a reader: to the cent, small amounts to a hundredth of a cent."""
-    return f"${amount_usd:.2f}" if amount_usd >= 1 else f"${amount_usd:.4f}"
-
-
-def amount(number: float) -> str:
-    """Return a number of bytes for a reader."""
-    for unit in ("bytes", "kB", "MB"):
-        if number < SECOND:
-            return f"{number:.0f} {unit}"
-        number /= SECOND
-    return f"{number:.1f} GB"
+def distill_link(question: str, options: Sequence[str]) -> str:
+    """Return the address of the form for the teacher, with a question in it."""
+    texts = (question, *(f"{label}) {option}" for label, option in zip(LABELS, options, strict=False)))
+    return f"/distill?{urlencode({'question': ' '.join(' '.join(texts).split())[:LONGEST_LINK]})}"
 
 
 def _line(line: Mapping[str, Any], chunks: Mapping[str, Chunk], *, is_open: bool) -> View:

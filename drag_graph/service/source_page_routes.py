@@ -33,12 +33,6 @@ WORDS = {
     "Answer": "answers that used it",
 }
 """What labels and relationship types of the store are called; others keep their name."""
-STATES = {
-    "document": "Documents",
-    "query": "Questions",
-    "expired": "Questions that are due to be asked again",
-    "failed": "Questions that a student answered wrongly",
-}
 HITS, SHOWN_PASSAGES = 10, 2
 BEFORE, LONGEST_EXCERPT = 60, 300
 """Characters of a passage that are shown before the first word that was searched for, and in all."""
@@ -71,7 +65,6 @@ async def sources_page(request: Request, caller: PageReader, wanted: Annotated[S
     following = wanted.offset + LISTED
     values: dict[str, Any] = {
         "wanted": wanted,
-        "states": STATES,
         "is_filtered": bool(given.keys() - {"q", "offset"}),
         "is_empty": not page.total and not given,
         "total": page.total,

@@ -270,7 +270,7 @@ def test_what_has_left_the_machine_is_counted_by_day_and_model(client, graph):
             ledger.tape.quarantine(model, request, ReplyError("no"), [attempt])
     page = check(client.get("/privacy"))
     assert "<td>2026-01-02</td><td>gpt-4o-mini</td><td>questions</td><td>1</td><td>1,234 tokens</td><td>$0.2500</td>" in page
-    assert "1 recorded calls stayed on this machine" in page
+    assert "stayed on this machine: 1" in page
     assert "secret" not in page
     assert client.get("/api/v1/privacy/sent").json() == graph.privacy.sent().to_dict()
 
