@@ -27,9 +27,11 @@ const failure = ({ message, hint }) => {
 const ask = async (form) => {
   const answers = document.querySelector("#answers");
   const button = form.querySelector("button");
+  const { question } = form.elements;
+  const asked = question.value;
   const waiting = element("article", "card answer");
   const said = element("p", "said", "Searching …");
-  waiting.append(element("h2", "", form.elements.question.value), said);
+  waiting.append(element("h2", "", asked), said);
   answers.prepend(waiting);
   button.disabled = true;
   let hasText = false;
@@ -51,7 +53,7 @@ const ask = async (form) => {
         waiting.replaceWith(answer);
         const { answer: id } = answer.dataset;
         if (id) form.prepend(Object.assign(element("input"), { type: "hidden", name: "earlier", value: id }));
-        if (id) form.elements.question.value = form.elements.options.value = "";
+        if (id && question.value === asked) question.value = form.elements.options.value = "";
       }
     }
   } catch (error) {
@@ -59,7 +61,7 @@ const ask = async (form) => {
     waiting.replaceWith(failure(known ? error : { message: "The service does not answer.", hint: "Check that it runs, and ask again." }));
   } finally {
     button.disabled = false;
-    form.elements.question.focus();
+    question.focus();
   }
 };
 
