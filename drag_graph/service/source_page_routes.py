@@ -127,7 +127,8 @@ def _hit_views(found: Mapping[str, Any], wanted: str) -> list[dict[str, Any]]:
         if len(shown) < SHOWN_PASSAGES:
             first = words.search(line["text"])
             start = max(first.start() - BEFORE, 0) if first else 0
-            text = f"{'…' if start else ''}{line['text'][start : start + LONGEST_EXCERPT]}"
+            end = start + LONGEST_EXCERPT
+            text = f"{'…' if start else ''}{line['text'][start:end]}{'…' if end < len(line['text']) else ''}"
             shown.append(marked(text, (match.span() for match in words.finditer(text))))
     return [{**one, "texts": texts[one["id"]]} for one in found["sources"] if one["id"] in texts]
 
