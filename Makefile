@@ -54,7 +54,7 @@ check: $(VENV)/.dev  ## Lint and types
 models: $(VENV)/.dev  ## Fetch the real language models for `llm` and the evaluations (1.4 GB, once)
 	$(BIN)/python bench/fetch_models.py
 
-llm: models  ## The tests with real language models, and with lm-evaluation-harness
+llm: models  ## The tests with real language models
 	$(UV) -e '.[evaluation]'
 	$(BIN)/python -m pytest -q -m llm
 

@@ -138,7 +138,7 @@ def _print(what: str, pairs: Sequence[tuple[float, float]], unit: str) -> None:
 def memory(store: str, sizes: Sequence[int], folder: Path) -> None:
     """Print the largest resident size of a process for files of each length."""
     for size in sizes:
-        path = folder / f"{size}.gz"
+        path = folder / f"{size}.jsonl"
         graphs = (as_distilled(subgraph(number, "default")) for number in range(size))
         made = (graph.model_copy(update={"aggregation": AGGREGATION}) for graph in graphs)
         write_lines(path, lines_of(Head(namespace="default", embedder=EMBEDDER), made))
@@ -158,9 +158,9 @@ def child(place: str, file: Path, folder: Path) -> None:
     with store_of(place, namespace) as store:
         Importer(store).run(transfer.read_file(file))
         said.append(f"import {_peak():.0f} MB")
-        write_lines(folder / "a.gz", stored_lines(store))
+        write_lines(folder / "a.jsonl", stored_lines(store))
         said.append(f"export of subgraphs {_peak():.0f} MB")
-        write_lines(folder / "b.gz", canonical_lines(store.records(vectors=False)))
+        write_lines(folder / "b.jsonl", canonical_lines(store.records(vectors=False)))
         said.append(f"canonical export {_peak():.0f} MB")
         for id_ in source_ids(store) if "://" in place else ():
             store.erase([id_])

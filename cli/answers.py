@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 
 from . import options, progress, render_answers, render_audit
-from .output import STANDARD, Force, exit_with, refuse, report_of, stdout_to
+from .output import exit_with, refuse, report_of
 from .service_client import ANSWER, ServiceClient
 
 if TYPE_CHECKING:
-    from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
     from drag_graph.app.application import DragGraph
-AnswerFile = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="With --no-keep: write the answer and its audit to a new file.", show_default=False),
-]
 NoKeep = Annotated[bool, typer.Option("--no-keep", help="Do not store the answer. Works with read-only access to the store.")]
 DISTILL_MISSING = ("--distill-missing", "--distil-missing")
 DistillMissing = Annotated[
@@ -49,8 +44,6 @@ def ask(
     reidentify: Annotated[
         bool, typer.Option("--reidentify", help="Show the names that the privacy gate replaced.", rich_help_panel="Privacy")
     ] = False,
-    output: AnswerFile = None,
-    force: Force = False,
     json: options.Json = False,
 ) -> None:
     """Answer a question from what is stored, and keep the answer for `audit`.
@@ -73,43 +66,25 @@ def ask(
             "--explain works for one question only.": explain and file is not None,
             "--query-id excludes --source, --since, --until and --tag.": query_id is not None
             and bool(source or since or until or tag),
-            "-o requires --no-keep, because a kept answer is in the store.": output is not None and not no_keep,
         },
     )
     asking: dict[str, Any] = {"keep": not no_keep, "local": local}
     asking |= {"sources": source or [], "since": since, "until": until, "tags": tag or []}
     if isinstance(graph, ServiceClient):
-        graph.refuse(ANSWER, file=file, distill_missing=distill_missing, reidentify=reidentify, output=output, force=force)
+        graph.refuse(ANSWER, file=file, distill_missing=distill_missing, reidentify=reidentify)
         with progress.streamed(quiet=json) as on_token:
             asked = graph.ask(text, option or [], query_id=query_id, explain=explain, on_token=on_token, **asking)
         _end_with(asked, flags, explain=explain, as_json=json)
     asking["distill_missing"] = distill_missing
-    with stdout_to(output, graph.settings, force=force):
-        given: GivenAnswer | GivenAnswers
-        if file is not None:
-            with progress.progress(quiet=json, priced=False, what="questions") as meter:
-                given = report_of(lambda: graph.ask_all(file, on_progress=meter.run, **asking))
-        else:
-            with progress.streamed(quiet=json or output is not None) as on_token:
-                given = graph.ask(text, option or [], query_id=query_id, on_token=on_token, **asking)
-        if output is not None:
-            typer.echo(given.file_text())
-    if output not in {None, STANDARD}:
-        typer.echo(f"Trace it back: drag-graph audit {output}", err=True)
-    _end(given.reidentified() if reidentify else given, flags, explain=explain, as_json=json, printed=output == STANDARD)
-
-
-def _end(given: "GivenAnswer | GivenAnswers", flags: dict[str, Any], *, explain: bool, as_json: bool, printed: bool) -> None:
-    """Print what was answered unless that was done, and end with its error or exit code."""
-    from drag_graph.app.answer_results import GivenAnswers
-
-    if isinstance(given, GivenAnswers):
-        if not printed:
-            render_answers.answers(given, as_json=as_json)
-        exit_with(given)
-    if printed:
-        raise typer.Exit(0 if given.text.strip() else 1)
-    _end_with(given.to_dict(explain=explain), flags, explain=explain, as_json=as_json, not_distilled=given.not_distilled)
+    if file is not None:
+        with progress.progress(quiet=json, priced=False, what="questions") as meter:
+            answered = report_of(lambda: graph.ask_all(file, on_progress=meter.run, **asking))
+        render_answers.answers(answered.reidentified() if reidentify else answered, as_json=json)
+        exit_with(answered)
+    with progress.streamed(quiet=json) as on_token:
+        given = graph.ask(text, option or [], query_id=query_id, on_token=on_token, **asking)
+    document = (given.reidentified() if reidentify else given).to_dict(explain=explain)
+    _end_with(document, flags, explain=explain, as_json=json, not_distilled=given.not_distilled)
 
 
 def _end_with(
@@ -140,10 +115,7 @@ def answers(
 @options.with_settings(*options.STORE, to_file=True, through_service=True)
 def audit(
     graph: "DragGraph | ServiceClient",
-    answer_id: Annotated[
-        str, typer.Argument(help="The answer's id or the beginning of it, its question's input id, or an answer file.")
-    ],
-    answer: Annotated[str | None, typer.Option("--answer", help="Which answer of the file, by its id.")] = None,
+    answer_id: Annotated[str, typer.Argument(help="The answer's id or the beginning of it, or its question's input id.")],
     format: AuditFormat = "table",  # noqa: A002
     local: Annotated[bool, typer.Option("--local", help="At a site: do not ask other sites.", rich_help_panel="Site")] = False,
     json: options.Json = False,
@@ -155,9 +127,8 @@ def audit(
     Examples:
       drag-graph audit 3f2a
       drag-graph audit 3f2a --format html -o audit.html
-      drag-graph audit answers.json --answer 3f2a
     """
-    render_audit.audit(graph.audit(answer_id, number=answer, local=local).to_dict(), "json" if json else format)
+    render_audit.audit(graph.audit(answer_id, local=local).to_dict(), "json" if json else format)
 
 
 @options.with_settings(*options.STORE, to_file=True)

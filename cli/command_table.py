@@ -34,7 +34,6 @@ PANELS = {
         "serve": "Answer requests over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.",
         "mcp": "Let a program with a language model use the store, over MCP on stdin and stdout.",
         "communities": "Group what is connected and summarise each group.",
-        "graph": "The whole graph: sizes, weak edges, contradictions, shared concepts, components.",
         "export": "Export the whole graph.",
         "import": "Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors.",
         "privacy": "Check what the privacy gate would send.",
@@ -43,7 +42,7 @@ PANELS = {
         "keys": "Manage who may call the service: add a key, list keys, revoke one.",
         "tape": "Export and import recorded replies; list unusable ones.",
         "query": "Execute a read-only Cypher statement on the whole store.",
-        "db": "The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",
+        "db": "The store: start and stop Neo4j, inspect, migrate, check, erase.",
     },
 }
 """By panel: each command with its summary, the first paragraph of its help."""

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import options, progress, render
-from .output import exit_with, refuse, report_of
+from .output import exit_with, report_of
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
-    from drag_graph.app.linking import Communities, CommunityMatches
+    from drag_graph.app.linking import Communities
     from drag_graph.jobs.community_job import CommunityReport
 
 FIRST_WORDS = 160
@@ -23,8 +23,6 @@ Format = Annotated[Literal["table", "json", "html"], typer.Option("--format", he
 def communities(
     graph: "DragGraph",
     show: Annotated[bool, typer.Option("--show", help="Print the stored communities.")] = False,
-    find: Annotated[str, typer.Option("--find", help="Print the communities nearest to a text.", metavar="TEXT")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of communities, calls and price.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of communities to print.")] = 20,
     form: Format = "table",
     json: options.Json = False,
@@ -39,15 +37,9 @@ def communities(
       drag-graph communities
       drag-graph communities --summariser ollama/llama3.2 --budget-usd 1
       drag-graph communities --show --format html -o communities.html
-      drag-graph communities --find "What is sold by pharmacies?"
     """
     form = "json" if json else form
-    refuse("communities", {"Pass only one of --show, --find and --dry-run.": show + bool(find.strip()) + dry_run > 1})
-    if find.strip():
-        _print_matches(graph.find_communities(find, limit=limit), form)
-    elif dry_run:
-        render.estimate(graph.estimate_communities().to_dict(), as_json=form == "json")
-    elif show:
+    if show:
         _print(graph, limit, form)
     else:
         with progress.progress(quiet=form != "table", what="communities") as meter:
@@ -100,14 +92,3 @@ def _print_totals(report: "CommunityReport") -> None:
     counts = f"{report.made} new, {report.gone} removed, {report.summarised} summarised, {unchanged} unchanged"
     counts += f", {report.left_open} left to the next run" if report.left_open else ""
     render.console().print(f"{counts}; {calls}, ${usage.cost_usd:.4f}")
-
-
-def _print_matches(found: "CommunityMatches", form: str) -> None:
-
-    if form == "json":
-        render.document(found.to_dict())
-    elif found.matches:
-        rows = ((hit.id[: render.SHORT], f"{hit.score:.3f}", hit.name, hit.summary) for hit in found.matches)
-        render.table(("id", "similarity", "name", "summary"), rows, wrapped=("name", "summary"))
-    else:
-        typer.echo("No community has a summary. Run `drag-graph communities` first.")

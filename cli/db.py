@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import options, output, render
+from . import options, render
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The store: start and stop Neo4j, inspect, migrate, check, repair, erase.",
+    help="The store: start and stop Neo4j, inspect, migrate, check, erase.",
 )
 
 Home = Annotated[Path | None, typer.Option("--home", help="Folder of the server.", show_default=".drag-graph/neo4j")]
@@ -73,19 +73,17 @@ def status(graph: "DragGraph", home: Home = None, json: options.Json = False) ->
 
 @app.command()
 @options.with_settings("store")
-def migrate(
-    graph: "DragGraph",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List pending migrations without applying them.")] = False,
-    json: options.Json = False,
-) -> None:
+def migrate(graph: "DragGraph", json: options.Json = False) -> None:
     """Upgrade the store's schema to this version of drag-graph.
 
     Commands that write to the store do this by themselves. It cannot be undone: an older drag-graph refuses the store
     afterwards. Make a copy first if somebody still uses an older version.
 
-    Example: drag-graph db migrate --dry-run
+    `drag-graph db status` lists pending migrations.
+
+    Example: drag-graph db migrate
     """
-    render.fields(graph.store.migrate(dry_run=dry_run).to_dict(), as_json=json)
+    render.fields(graph.store.migrate().to_dict(), as_json=json)
 
 
 @app.command()
@@ -111,38 +109,11 @@ def verify(graph: "DragGraph", json: options.Json = False) -> None:
 
 
 @app.command()
-@options.with_settings("embedder", *options.STORE)
-def repair(graph: "DragGraph", json: options.Json = False) -> None:
-    """Rebuild what can be rebuilt from the stored data. Exits with 3 if problems remain, and shows how to fix them.
-
-    Orphans are removed, simple edges rebuilt, and questions without a vector embedded again. See docs/graph.md.
-
-    Example: drag-graph db repair --json
-    """
-    from drag_graph.errors import StoreUnfit
-
-    report = graph.store.repair()
-    if json:
-        render.document(report.to_dict())
-    elif report.repairs:
-        rows = (
-            (item.check, item.number, "yes" if item.mended else "no", output.with_flags(item.what)) for item in report.repairs
-        )
-        render.table(("check", "number", "fixed", "result"), rows, wrapped="result")
-    else:
-        render.console().print("No problems found.")
-    raise typer.Exit(0 if report else StoreUnfit.exit_code)
-
-
-@app.command()
 @options.with_settings(*options.STORE)
 def erase(
     graph: "DragGraph",
     query_id: Annotated[
         str, typer.Option("--query-id", help="Id of a query or document, or its first digits (at least 4).")
-    ] = "",
-    teacher_call: Annotated[
-        str, typer.Option("--teacher-call", help="Id of a teacher call, or its first digits (at least 4).")
     ] = "",
     where: Annotated[
         list[str] | None,
@@ -160,10 +131,10 @@ def erase(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Erase queries and documents with everything that rests on them, or the output of a teacher call or model.
+    """Erase queries and documents with everything that rests on them.
 
-    --query-id and --where erase whole sources, including quarantined queries that only the ledger knows. --teacher-call and
-    --where model=NAME erase the evidence and triples of these calls, and rebuild the simple edges from the rest.
+    This includes quarantined queries that only the ledger knows. --where model=NAME erases all sources with a call of that
+    model.
 
     The ledger's records of these queries are erased too, except replies that other queries use. An embedded store is then
     compacted, because its file keeps deleted text. Backups and exports are not changed. See docs/graph.md.
@@ -172,7 +143,6 @@ def erase(
     """
     report = graph.store.erase(
         query_id,
-        teacher_call=teacher_call,
         where=where or (),
         dry_run=dry_run,
         keep_recorded=keep_recorded,

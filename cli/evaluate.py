@@ -180,31 +180,6 @@ def picture(
 
 
 @app.command()
-@options.with_settings()
-def harness(
-    graph: "DragGraph",
-    outcome: Outcome,
-    folder: Annotated[Path, typer.Argument(help="Folder for the tasks.", show_default=False)],
-    json: options.Json = False,
-) -> None:
-    """Write the prompts of an outcome as tasks of EleutherAI's lm-evaluation-harness, one for each mode.
-
-    Examples:
-      drag-graph eval harness A tasks
-      lm_eval --model hf --model_args pretrained=NAME --include_path tasks --tasks drag_graph_qasc_graph
-    """
-    tasks = graph.evaluation.harness(outcome, folder)
-    if json:
-        render.document(tasks.to_dict())
-        return
-    names = ",".join(tasks.left_out)
-    render.write(f"{len(tasks.left_out)} tasks: lm_eval --include_path {folder} --tasks {names} --model ...")
-    for name, number in tasks.left_out.items():
-        if number:
-            typer.echo(f"{name} leaves out {number} items that failed.", err=True)
-
-
-@app.command()
 @options.with_settings(*options.DISTILLING, *options.PANELS["Student"])
 def table(
     graph: "DragGraph",

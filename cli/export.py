@@ -37,7 +37,7 @@ def export(
 
     Examples:
       drag-graph export --format jsonl -o graph.jsonl
-      drag-graph export --format subgraphs -o graph.subgraphs.gz
+      drag-graph export --format subgraphs -o graph.subgraphs
       drag-graph export --format csv -o graph.zip
     """
     if format in ("jsonl", "subgraphs"):

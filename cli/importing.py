@@ -37,15 +37,15 @@ def import_(
     """Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors.
 
     Importing a file again changes nothing. A source that is stored with different content is a conflict and stays, unless
-    --replace is given. Unusable lines are left out. Run the same command again to resume an interrupted import. In another
-    namespace, all ids change, because the namespace is part of each hash. Simple edges are derived again.
+    --replace is given. Unusable lines are left out. Run the same command again to resume an interrupted import. The
+    file's namespace must be that of the settings (--namespace). Simple edges are derived again.
 
     Answers and concepts are not in the file: run `drag-graph link` afterwards.
 
     With --from, store the texts and relations of another program, as `ingest --triples` does (docs/integrations.md).
 
     Examples:
-      drag-graph import graph.subgraphs.gz
+      drag-graph import graph.subgraphs
       drag-graph export --format subgraphs | drag-graph import - --store bolt://127.0.0.1:7687
       drag-graph import --from lightrag rag_storage/
     """
@@ -75,8 +75,6 @@ def _print(report: "ImportReport", store: str) -> None:
     if not (report.counts["new"] or report.counts["replaced"]):
         typer.echo("Nothing was changed.")
         return
-    if set(report.namespaces) != {report.namespace}:
-        typer.echo(f"The ids were changed from namespace {', '.join(report.namespaces)} to {report.namespace}.")
     if report.search_problem:
         typer.echo(f"Search finds the imported documents only by their words: {report.search_problem}", err=True)
         typer.echo("To find them by meaning, fix that, then run `drag-graph link`.", err=True)

@@ -29,7 +29,7 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="Write to a new file, compressed if its name ends in .gz. - is stdout.",
+        help="Write to a new file. - is stdout.",
         show_default="-",
         rich_help_panel=OUTPUT_PANEL,
     ),

@@ -1,20 +1,15 @@
-"""Progress of long work: a bar on a terminal, and a line a minute elsewhere."""
+"""Progress of long work: a bar on a terminal."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
     from drag_graph.jobs.runner import RunProgress
     from drag_graph.ports.model_roles import OnToken
-
-EVERY = 60.0
-"""Seconds between two lines without a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +46,6 @@ class ProgressDisplay:
         self._show(state)
 
 
-class Lines:
-    """Progress for a log: a line a minute, and one when the work begins to wait."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic, *, priced: bool = True) -> None:
-        self._clock, self._priced = clock, priced
-        self._start = self._printed_at = clock()
-        self._is_waiting = False
-
-    def show(self, state: State) -> None:
-        """Print the state if a line is due."""
-        begins_to_wait = bool(state.waiting_for) and not self._is_waiting
-        self._is_waiting = bool(state.waiting_for)
-        if not begins_to_wait and self._clock() - self._printed_at < EVERY:
-            return
-        self._printed_at = self._clock()
-        total = f" of {state.total}" if state.total is not None else ""
-        minutes = (self._printed_at - self._start) / 60
-        cost = f" ${state.cost_usd:.4f}," if self._priced else ""
-        reason = f"; waiting for {state.waiting_for}" if state.waiting_for else ""
-        typer.echo(f"{state.done}{total} {state.what},{cost} {minutes:.0f} min{reason}", err=True)
-
-
 @contextmanager
 def streamed(*, quiet: bool) -> "Iterator[OnToken | None]":
     """Show an answer on a terminal while the student writes it; it vanishes when the final answer is printed."""
@@ -98,10 +71,10 @@ def streamed(*, quiet: bool) -> "Iterator[OnToken | None]":
 
 @contextmanager
 def progress(*, quiet: bool, priced: bool = True, what: str = "queries") -> Iterator[ProgressDisplay]:
-    """Show rate, cost and remaining time on a terminal, else a line a minute. `priced`: whether to show the cost."""
+    """Show rate, cost and remaining time on a terminal. `priced`: whether to show the cost."""
     stderr = Console(stderr=True)
     if quiet or not stderr.is_terminal:
-        yield ProgressDisplay(what, (lambda _state: None) if quiet else Lines(priced=priced).show)
+        yield ProgressDisplay(what, lambda _state: None)
         return
     from rich import progress as bars
 

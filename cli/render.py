@@ -27,6 +27,8 @@ SHORT = 12
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 UNLIMITED = 100_000
 """Width of a pipe: a tree cuts what is longer."""
+GAP = 2
+"""Blanks between two columns."""
 LEAST_TEXT = 16
 """Least width of a column that wraps."""
 LONG_TEXT = 60
@@ -88,13 +90,14 @@ def table(
         return
     cells = [[_local_time(cell) for cell in row] for row in cells]
     widths = [max(map(_width, (Text(name), *(row[n] for row in cells)))) for n, name in enumerate(columns)]
-    fitting, gap = _fit(widths, wraps, [columns.index(name) for name in optional if name in columns], out.width)
+    wraps |= {n for n, width in enumerate(widths) if width > LONG_TEXT}
+    least = [min(width, LEAST_TEXT) if n in wraps else width for n, width in enumerate(widths)]
+    fitting = _fitting(least, wraps, [columns.index(name) for name in optional if name in columns], out.width)
     drawn = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    drawn.padding = (0, gap - 1, 0, 0)
-    for n, width in fitting.items():
-        fits = n not in wraps and width >= widths[n]
-        justify = "right" if numeric[n] else "left"
-        drawn.add_column(columns[n], width=width, no_wrap=fits, overflow="fold", justify=justify)  # type: ignore[arg-type]
+    drawn.padding = (0, GAP - 1, 0, 0)
+    for n in fitting:
+        layout: dict[str, Any] = {"justify": "right" if numeric[n] else "left", "no_wrap": n not in wraps}
+        drawn.add_column(columns[n], min_width=least[n], overflow="fold", **layout)
     for row in cells:
         drawn.add_row(*(row[n] for n in fitting))
     out.print(drawn)
@@ -102,26 +105,14 @@ def table(
         out.print(f"[dim]Too narrow for: {', '.join(hidden)}. Widen the window, or use --json.[/dim]")
 
 
-def _fit(widths: Sequence[int], wraps: set[int], optional: list[int], available: int) -> tuple[dict[int, int], int]:
-    """Choose the columns that fit, with their widths, and the gap between them."""
-    wraps = wraps | {n for n, width in enumerate(widths) if width > LONG_TEXT}
-    least = [min(width, LEAST_TEXT) if n in wraps else width for n, width in enumerate(widths)]
-
-    def room(fitting: set[int], gap: int) -> int:
-        return available - sum(least[n] for n in fitting) - gap * (len(fitting) - 1)
-
-    gap = 2 if room(set(range(len(widths))), 2) >= 0 else 1
+def _fitting(least: Sequence[int], wraps: set[int], optional: list[int], available: int) -> list[int]:
+    """Return the places of the columns that fit with their least widths."""
     fitting = ({0} | wraps) - {*optional}
-    for n in (*(n for n in range(len(widths)) if n not in optional), *optional):
-        if room(fitting | {n}, gap) >= 0:
-            fitting.add(n)
-    assigned, left = {n: least[n] for n in sorted(fitting)}, room(fitting, gap)
-    wrapping = sorted((n for n in fitting if n in wraps), key=lambda n: widths[n])
-    for place, n in enumerate(wrapping):
-        more = min(widths[n] - least[n], left // (len(wrapping) - place))
-        assigned[n] += max(0, more)
-        left -= max(0, more)
-    return assigned, gap
+    for n in (*(n for n in range(len(least)) if n not in optional), *optional):
+        wider = fitting | {n}
+        if sum(least[place] for place in wider) + GAP * (len(wider) - 1) <= available:
+            fitting = wider
+    return sorted(fitting)
 
 
 def _local_time(cell: Text) -> Text:
@@ -231,32 +222,9 @@ def disputed(contradicts: Sequence[str]) -> str:
 
 
 _ESTIMATED = (
-    *(
-        "teacher",
-        "privacy",
-        "plan",
-        "number_of_evidence",
-        "top_k",
-        "table",
-        "evaluations",
-        "student_asked",
-        "queries",
-        "stored",
-    ),
-    *(
-        "quarantined",
-        "rejected",
-        "added",
-        "changed",
-        "unchanged",
-        "removed",
-        "failed",
-        "chunks",
-        "evidence",
-        "communities",
-        "new",
-    ),
-    *("summaries", "calls", "recorded_calls", "cached_calls", "tokens_in", "tokens_out", "price_usd", "how", "caution"),
+    *("teacher", "privacy", "plan", "number_of_evidence", "top_k", "table", "evaluations", "student_asked", "queries"),
+    *("stored", "quarantined", "rejected", "added", "changed", "unchanged", "removed", "failed", "chunks", "evidence", "calls"),
+    *("recorded_calls", "cached_calls", "tokens_in", "tokens_out", "price_usd", "how", "caution"),
 )
 """The values of an estimate that are printed for people, by their key in the document."""
 _LABELS = {

@@ -1,14 +1,9 @@
 """Print runs: a report when one ends, and past runs from the journal."""
 
-import json
-import sys
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import typer
 from rich.text import Text
-
-from drag_graph.ports.run_journal import REBUILT
 
 from .render import SHORT, console, document, estimate, fields, shorten, table, unread
 
@@ -27,7 +22,7 @@ _COLOURS = {"complete": "green", "quarantined": "red", "skipped": "yellow", "pen
 def run(report: "RunReport", *, as_json: bool) -> None:
     """Print the results of a run; of a long one only problems, notes and totals."""
     if as_json:
-        _run_document(report)
+        document(report.to_dict())
         return
     totals = report.totals()
     if 0 < totals["queries"] - totals["pending"] <= SHOWN_RESULTS:
@@ -36,16 +31,11 @@ def run(report: "RunReport", *, as_json: bool) -> None:
         table(columns, rows, optional=("evidence", "cost", "calls"))
     for bad in report.rejected:
         typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
-    rebuilt, noted = Counter[str](), 0
+    noted = 0
     for result in report.results():
         if result.error and result.status != "pending":
             typer.echo(f"line {result.line} ({result.input_id or result.id[:SHORT]}) {result.status}: {result.error}", err=True)
-        if result.notes and result.notes[0].startswith(REBUILT):
-            rebuilt[result.notes[0]] += 1
-        else:
-            noted += bool(result.notes)
-    for note, number in rebuilt.items():
-        typer.echo(f"{number} stored already; {note}", err=True)
+        noted += bool(result.notes)
     unread((result.notes for result in report.results()), "questions")
     counts = ", ".join(f"{totals[name]} {name}" for name in _COLOURS)
     counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""
@@ -55,19 +45,6 @@ def run(report: "RunReport", *, as_json: bool) -> None:
     if totals["queries"] > 1 or noted:
         notes = f" ({noted} with notes)" if noted else ""
         console().print(f"What became of each query{notes}: [bold]drag-graph runs show {report.run_id[:SHORT]}[/bold]")
-
-
-def _run_document(report: "RunReport") -> None:
-    """Print the `--json` document result by result, in constant memory."""
-    dump = json.JSONEncoder(ensure_ascii=False, default=str).encode
-    out = sys.stdout
-    out.write(f'{{\n  "run_id": {dump(report.run_id)},\n  "queries": [')
-    for n, result in enumerate(report.results()):
-        out.write(f"{',' if n else ''}\n    {dump(result.document())}")
-    out.write("\n  ]")
-    for name, value in report.tail().items():
-        out.write(f",\n  {dump(name)}: {dump(value)}")
-    out.write("\n}\n")
 
 
 def _result_row(result: "QueryResult") -> tuple[object, ...]:

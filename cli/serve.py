@@ -9,8 +9,6 @@ from . import options, render
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
 
-ServicePanel = "Service"
-
 
 @options.with_settings(
     *options.PANELS["Student"],

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -76,13 +75,13 @@ class ServiceClient:
         """Search as `DragGraph.search`."""
         return ServiceReply(self._document("POST", "search", {"text": text, **restrictions, **self._settings(SEARCH)}))
 
-    def audit(self, answer: str, *, number: str | None, local: bool) -> Any:
-        """Trace as `DragGraph.audit`. Answer files and ids of inputs are read here, next to the service."""
-        if number is not None or Path(answer).is_file() or not _ANSWER_ID.fullmatch(answer):
+    def audit(self, answer: str, *, local: bool) -> Any:
+        """Trace as `DragGraph.audit`. Ids of inputs are looked up here, next to the service."""
+        if not _ANSWER_ID.fullmatch(answer):
             from drag_graph.app.application import DragGraph
 
             with DragGraph(settings=self.settings) as graph:
-                return graph.audit(answer, number=number, local=local)
+                return graph.audit(answer, local=local)
         self.refuse(local=local)
         return ServiceReply(self._document("GET", f"answers/{answer}/audit"))
 

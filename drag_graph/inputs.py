@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, BinaryIO, cast
 
 from drag_graph.errors import InputError, QueryInvalid
+from drag_graph.files import bounded_lines
 from drag_graph.identity import canonical_text, query_id
 from drag_graph.model import DEFAULT_NAMESPACE, DOMAINS, LABELS, Domain, Query
 
@@ -42,7 +43,7 @@ class InputLine:
 
     `edition` is when the subgraph was made that a refresh replaces, else "". `withheld` is why the privacy gate sends nothing
     of the question; the query then contains nothing of its text. `own_id` is the line's id if the gate has removed it from the
-    query. `remark` is a note for the query's result.
+    query.
     """
 
     number: int
@@ -51,27 +52,18 @@ class InputLine:
     edition: str = ""
     withheld: str = ""
     own_id: str = field(default="", repr=False)
-    remark: str = ""
 
 
 def parse_lines(lines: Iterable[bytes], *, namespace: str, domain: Domain | None = None) -> Iterator[InputLine]:
-    """Yield an InputLine for each non-blank line; different questions with the same id get a remark."""
-    first_use: dict[str, tuple[int, str]] = {}
+    """Yield an InputLine for each non-blank line."""
     for number, line in enumerate(lines, start=1):
         content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # a byte order mark
         if not content.strip():
             continue
         try:
-            query = parse_line(content, namespace=namespace, domain=domain)
+            yield InputLine(number, parse_line(content, namespace=namespace, domain=domain))
         except QueryInvalid as error:
             yield InputLine(number, problem=str(error))
-            continue
-        remark = ""
-        if query.input_id:
-            earlier, query_id_ = first_use.setdefault(query.input_id, (number, query.id))
-            if query_id_ != query.id:
-                remark = f"The id {query.input_id!r} also belongs to another question, on line {earlier}."
-        yield InputLine(number, query=query, remark=remark)
 
 
 def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> Query:
@@ -218,9 +210,9 @@ def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Doma
         raise InputError(f"Cannot read {path}: {reason}.", hint="Pass a JSONL or CSV file.") from error
 
 
-def queries_in(file: IO[bytes], path: Path, *, namespace: str, domain: Domain | None = None) -> Iterator[InputLine]:
+def queries_in(file: BinaryIO, path: Path, *, namespace: str, domain: Domain | None = None) -> Iterator[InputLine]:
     """Yield the lines of an open file with the name `path` as `read_queries` does."""
-    bounded = _bounded_lines(file)
+    bounded = bounded_lines(file, LINE_LIMIT)
     first, second = next(bounded, b""), next(bounded, b"")
     head = first.removeprefix(b"\xef\xbb\xbf").strip()
     _check_form(path, head, second.strip())
@@ -297,11 +289,3 @@ def _listed(cell: str) -> list[Any]:
     except ValueError:
         return []
     return found if isinstance(found, list) else []
-
-
-def _bounded_lines(file: IO[bytes]) -> Iterator[bytes]:
-    while line := file.readline(LINE_LIMIT + 2):
-        if len(line) > LINE_LIMIT:
-            while not line.endswith(b"\n") and (rest := file.readline(LINE_LIMIT)):
-                line = line[:LINE_LIMIT] + b" " + rest[-1:]
-        yield line

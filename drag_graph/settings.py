@@ -70,7 +70,8 @@ class Settings(BaseSettings):
 
     # The embedder
     embedder: Place = Field(
-        "auto", description="Embedding model: auto, lexical, minilm, sentence-transformers:NAME, a folder, or a LiteLLM name."
+        "auto",
+        description="Embedder: auto (the store's), lexical, minilm, sentence-transformers:NAME, a folder, or a LiteLLM name.",
     )
     embedder_base_url: BaseUrl = ""
     embedder_api_key: SecretStr = SecretStr("")
@@ -91,7 +92,7 @@ class Settings(BaseSettings):
     document_extractor: Place = Field(
         "patterns",
         min_length=1,
-        description="How to extract triples from documents: patterns, spacy (with a parser), gguf:FILE, or a model.",
+        description="How to extract triples from documents: patterns, gguf:FILE, or a model.",
     )
     chunk_size: Annotated[int, Field(ge=100)] = Field(1200, description="Maximum number of characters in a chunk.")
     batch_poll_seconds: Seconds = Field(60.0, description="Maximum number of seconds between two checks of a batch.")
@@ -124,15 +125,6 @@ class Settings(BaseSettings):
     strategy: Strategy = Field("pair", description="How to merge parallel edges: by entity pair or by predicate.")
     merge: Merge = Field("max", description="How to combine the confidences of merged triples.")
     threshold: Fraction | None = Field(None, description="Minimum confidence of an edge. The default depends on the plan.")
-    entity_similarity: Fraction | None = Field(
-        None, description="Minimum similarity to merge two entities. The default depends on the embedder."
-    )
-    predicate_similarity: Fraction | None = Field(
-        None, description="Minimum similarity to merge two predicates. The default depends on the embedder."
-    )
-    days_to_live: PositiveInt | None = Field(
-        None, description="Days until a query expires. Defaults to 30 for medical questions and 90 for others."
-    )
 
     # The student
     student: Place = Field(

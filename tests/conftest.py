@@ -54,7 +54,6 @@ NEVER = pytest.StashKey[list[str]]()
 PARTS = 8
 """Number of parts of each suite of the contract, for workers to share."""
 SPACY = {
-    "tests/e2e/test_phrases.py",
     "tests/integration/test_canaries.py",
     "tests/integration/test_ingest_models.py",
     "tests/unit/test_privacy.py",

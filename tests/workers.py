@@ -67,4 +67,6 @@ def never_executed(config):
         return []
     log = folder / EXECUTED
     executed = set(log.read_text(encoding="utf-8").splitlines()) if log.exists() else set()
-    return sorted({f"{dialect} {name}" for dialect in cypher_files.DIALECTS for name in cypher_files.names(dialect)} - executed)
+    root = cypher_files.folder_beside_or_inside("cypher")
+    every = {f"{dialect} {name}" for dialect in cypher_files.DIALECTS for name in cypher_files.statement_files(root, dialect)}
+    return sorted(every - executed)

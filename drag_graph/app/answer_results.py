@@ -7,7 +7,6 @@ from typing import Any
 
 from drag_graph.app.answer_audit import Audit
 from drag_graph.app.answer_tracing import Tracing
-from drag_graph.ask.answer_file import answers_text
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.errors import DragGraphError, StoreError
 from drag_graph.graph.rejected_claims import claims_of_edges
@@ -86,10 +85,6 @@ class GivenAnswer:
         """Return the `ask --json` document; `explain` adds scores, probabilities and dropped lines."""
         return self.result.to_dict(explain=explain)
 
-    def file_text(self) -> str:
-        """Return the answer with its audit as the text of a file that `audit` reads."""
-        return answers_text(self._tracing.portable([self.result.answer]))
-
     def __str__(self) -> str:
         return f"{self.label}. {self.text}" if self.label else self.text
 
@@ -138,10 +133,6 @@ class GivenAnswers(Sequence[GivenAnswer]):
     def to_dict(self) -> dict[str, Any]:
         """Return the `ask --file --json` document."""
         return self.report.to_dict()
-
-    def file_text(self) -> str:
-        """Return the answers with their audits as the text of a file that `audit` reads."""
-        return answers_text(self._tracing.portable([result.answer for result in self.report.answers]))
 
     def __len__(self) -> int:
         return len(self.report.answers)

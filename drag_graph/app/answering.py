@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from drag_graph.app.answer_audit import Audit
@@ -20,14 +19,13 @@ from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
 from drag_graph.app.restrictions import restriction
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.ask.answer_file import read_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import UNKEPT, Asker
 from drag_graph.ask.follow_up import FollowUp, Turn, whole_question
 from drag_graph.compose.model_factories import asked_as, check_teacher, privacy_level, student_is_here
 from drag_graph.compose.session import Session
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnfit
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.manage.short_ids import full_id, stored_subgraph
@@ -35,7 +33,7 @@ from drag_graph.manage.source_listing import SourceState, newest_sources
 from drag_graph.models.model_choice import NEAREST
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.model_roles import OnToken
-from drag_graph.report.audit_document import answer_document, stored_answer
+from drag_graph.report.audit_document import stored_answer
 
 if TYPE_CHECKING:
     from drag_graph.sites.site_asker import SiteAsker
@@ -82,34 +80,13 @@ class Answering(ResourceUser):
                 other = "distill_missing" if distill_missing else "options" if options else "Restrictions of the search"
                 raise ConfigurationError(f"{other} and a query id exclude each other.", hint="Pass the question instead.")
             names = asked_as(resources.settings, query_id)
-            return self._retried(
-                *(resources, keep, lambda asking: asking.asker.ask_stored(query_id, names, on_token)),
-                local=True,
-                instruction=instruction,
-            )
-        query = one_question(question or "", options, resources.settings)
-        asks = InputLine(1, query)
-        return self._retried(
-            *(resources, keep, lambda asking: asking.ask(asks, f"-q {question}", on_token)),
-            local=local,
-            distill_missing=distill_missing,
-            only=only,
-            instruction=instruction,
-        )
-
-    def _retried(self, resources: Resources, keep: bool, ask: "Callable[[_Asking], AskResult]", **options: Any) -> GivenAnswer:
-        """Ask once more if another process changed the file of an embedded store in the meantime."""
-
-        def once() -> GivenAnswer:
-            with _asking(resources, keep=keep, **options) as asking:
-                return GivenAnswer(ask(asking), Tracing(resources), asking.not_distilled)
-
-        try:
-            return once()
-        except StoreUnavailable:
-            if resources.settings.uses_neo4j or not resources.is_written_elsewhere():
-                raise
-        return once()
+            with _asking(resources, keep=keep, local=True, instruction=instruction) as asking:
+                return GivenAnswer(asking.asker.ask_stored(query_id, names, on_token), Tracing(resources))
+        line = InputLine(1, one_question(question or "", options, resources.settings))
+        chosen: dict[str, Any] = {"local": local, "distill_missing": distill_missing, "only": only, "instruction": instruction}
+        with _asking(resources, keep=keep, **chosen) as asking:
+            result = asking.ask(line, f"-q {question}", on_token)
+            return GivenAnswer(result, Tracing(resources), asking.not_distilled)
 
     def ask_all(
         self,
@@ -183,22 +160,17 @@ class Answering(ResourceUser):
             stored = stored_answer(store, answer_id, asked_as(self._resources.settings, answer_id))
         return StoredAnswer(stored, Tracing(self._resources))
 
-    def audit(self, answer: str | Path | GivenAnswer, *, number: str | None = None, local: bool = False) -> Audit:
+    def audit(self, answer: str | GivenAnswer, *, local: bool = False) -> Audit:
         """Trace an answer back: context line, edge, triples, evidence, teacher call.
 
-        `answer` is what `ask` returned, its id, the beginning of its id, the input's id of its question, or the path of an
-        answer file; `number` then chooses one of the file's answers by its id. At a site, the other sites that released
-        lines are asked what is behind them, unless `local`.
+        `answer` is what `ask` returned, its id, the beginning of its id, or the input's id of its question. At a site, the
+        other sites that released lines are asked what is behind them, unless `local`.
 
         Raises NotStored if there is no such answer.
         """
         if isinstance(answer, GivenAnswer):
             return answer.audit()
-        if number is not None or Path(answer).is_file() or Path(answer).suffix in {".json", ".gz"}:
-            document = answer_document(read_answer(Path(answer), number or ""))
-        else:
-            return self.answer(str(answer)).audit(local=local)
-        return Tracing(self._resources).completed(document, local=local)
+        return self.answer(answer).audit(local=local)
 
     @overload
     def show(self, source_id: str) -> StoredSubgraph: ...

@@ -17,7 +17,6 @@ from drag_graph.app.evaluation_group import EvaluationGroup
 from drag_graph.app.exchange import Exchange
 from drag_graph.app.ingesting import Ingesting
 from drag_graph.app.linking import Linking
-from drag_graph.app.overview_group import OverviewGroup
 from drag_graph.app.privacy_group import PrivacyGroup
 from drag_graph.app.resources import Resources
 from drag_graph.app.runs_group import RunsGroup
@@ -83,7 +82,7 @@ class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Correcting
 
     @cached_property
     def store(self) -> StoreGroup:
-        """The store itself: start, stop, migrate, verify, repair, erase."""
+        """The store itself: start, stop, migrate, verify, erase."""
         return StoreGroup(self._resources)
 
     @cached_property
@@ -95,11 +94,6 @@ class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Correcting
     def tape(self) -> TapeGroup:
         """Recorded teacher replies."""
         return TapeGroup(self._resources)
-
-    @cached_property
-    def overview(self) -> OverviewGroup:
-        """The whole graph: sizes, best-connected concepts, components."""
-        return OverviewGroup(self._resources)
 
     @cached_property
     def evaluation(self) -> EvaluationGroup:

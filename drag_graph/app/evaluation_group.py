@@ -13,7 +13,6 @@ from drag_graph.app.run_handle import RunHandle
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError
 from drag_graph.evaluation.evaluation_run import EvaluationMode
-from drag_graph.evaluation.harness_tasks import write_tasks
 from drag_graph.evaluation.judge import Judgement, judged
 from drag_graph.evaluation.outcome import (
     Difference,
@@ -80,18 +79,6 @@ class Comparison:
         }
         judgement = {"judgement": self.judgement.to_dict()} if self.judgement else {}
         return {**sides, **self.difference.to_dict(), **judgement}
-
-
-@dataclass(frozen=True, slots=True)
-class HarnessTasks:
-    """The tasks of lm-evaluation-harness in a folder, with the number of failed items that each leaves out."""
-
-    folder: Path
-    left_out: dict[str, int]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return folder, task names and numbers."""
-        return {"folder": str(self.folder), "tasks": list(self.left_out), "left_out": self.left_out}
 
 
 class EvaluationGroup(ResourceUser):
@@ -177,10 +164,6 @@ class EvaluationGroup(ResourceUser):
                 raise ConfigurationError(f"Cannot draw {over} = {value} of {folder}: {reason}.", hint="Pass other outcomes.")
             outcomes[value] = read_records(folder)
         return draw_sweep(outcomes, over, output)
-
-    def harness(self, outcome: Path, folder: Path) -> HarnessTasks:
-        """Write the prompts of an outcome as tasks of lm-evaluation-harness, one for each mode. Raises InputError."""
-        return HarnessTasks(folder, write_tasks(outcome, folder))
 
     def table(
         self, file: Path, *, data: Path | None = None, split: Split = "all", limit: int | None = None, **settings: Any

@@ -21,7 +21,7 @@ from drag_graph.manage.reaggregation import AggregateReport, reaggregate
 from drag_graph.manage.short_ids import full_id
 from drag_graph.manage.subgraph_import import Importer, ImportReport
 from drag_graph.model import Aggregation, Query, Subgraph
-from drag_graph.models.model_choice import make_embedder
+from drag_graph.models.model_choice import follow_store, make_embedder
 from drag_graph.ports.model_roles import Embedder
 
 if TYPE_CHECKING:
@@ -151,10 +151,9 @@ class Exchange(ResourceUser):
 
 def _embedder_named(resources: Resources, name: str) -> Embedder:
     """Return the embedder of that name: a built-in one, or that of the settings behind the privacy gate."""
-    for built_in in ("lexical", "minilm"):
-        embedder = make_embedder(resources.settings.model_copy(update={"embedder": built_in}))
-        if embedder.name == name:
-            return embedder
+    built_in = follow_store(resources.settings.model_copy(update={"embedder": "auto"}), (name, 0))
+    if built_in.embedder != "auto":
+        return make_embedder(built_in)
     embedder = resources.gated_embedder()
     if embedder.name != name:
         raise ConfigurationError(f"The file was made with the embedder {name}.", hint="Choose it with `embedder=NAME`.")

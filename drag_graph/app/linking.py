@@ -1,22 +1,19 @@
 """Methods that connect sources: link and its merges, communities."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from drag_graph.app.distilling import Estimate
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.community_setup import make_communities
-from drag_graph.compose.model_factories import make_pricing, role_name
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.jobs.community_job import CommunityReport
 from drag_graph.jobs.link_job import LinkReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter, RunProgress
-from drag_graph.jobs.summary_estimate import foresee
 from drag_graph.manage.graph_statistics import Group, links, names_of
-from drag_graph.ports.community_store import Community, CommunityHit
+from drag_graph.ports.community_store import Community
 from drag_graph.ports.concept_store import SameAs
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.report.groups_page import groups_page, shown_groups
@@ -46,17 +43,6 @@ class Communities:
         """Return the document that `communities --json` prints."""
         totals = self.report.totals() if self.report else {"communities": len(self.communities)}
         return {"communities": [{name: getattr(item, name) for name in _FIELDS} for item in self.communities], "totals": totals}
-
-
-@dataclass(frozen=True)
-class CommunityMatches:
-    """The communities nearest to a text, the nearest first."""
-
-    matches: tuple[CommunityHit, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document that `communities --find --json` prints."""
-        return {"communities": [asdict(match) for match in self.matches]}
 
 
 class Linking(ResourceUser):
@@ -113,24 +99,10 @@ class Linking(ResourceUser):
 
         return RunHandle(run, resources, wait=wait)
 
-    def estimate_communities(self, **settings: Any) -> Estimate:
-        """Return the number of communities, and the calls, tokens and price of their summaries."""
-        with self._resources.changed(settings).reading(role="summariser") as session:
-            plan, model = make_communities(session, is_dry=True).plan(), role_name(session.settings, "summariser")
-            pricing = make_pricing(session.settings, "summariser")
-            return Estimate(foresee(plan, session.store.linked_edges(), session.store.namespace, model, pricing))
-
     def stored_communities(self, report: CommunityReport | None = None) -> Communities:
         """List the stored communities, the largest first. `report` is that of the run that wrote them, if its totals count."""
         with self._resources.store() as store:
             return Communities(_by_size(store), report)
-
-    def find_communities(self, text: str, *, limit: int = 20, **settings: Any) -> CommunityMatches:
-        """Return the communities whose summaries are nearest to a text."""
-        with self._resources.changed(settings).reading(role="summariser") as session:
-            wanted = session.gate.generalised(text) if session.gate else text
-            vector = session.embedder.embed_queries([wanted])[0].tolist()
-            return CommunityMatches(tuple(session.store.communities.nearest(vector, limit)))
 
     def community_page(self, *, limit: int = 20) -> str:
         """Return an HTML page with a picture of the largest communities. It opens offline."""

@@ -3,14 +3,13 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from drag_graph.compose.store_opening import disk_state, is_written_elsewhere, open_store
-from drag_graph.errors import StoreError, StoreLocked
+from drag_graph.compose.store_opening import disk_state, open_store
+from drag_graph.errors import StoreError
 from drag_graph.log import event
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.settings import Settings
@@ -18,10 +17,6 @@ from drag_graph.settings import Settings
 IDLE = 1.0
 """Seconds after which an unused embedded store that was opened for writing is closed. Opening it again takes as long as a
 short answer, so it stays open between calls in quick succession."""
-PAUSE = 0.1
-"""Seconds between two checks of another process's lock."""
-NOTED = 2.0
-"""Seconds after which waiting is logged."""
 
 
 class OpenStores:
@@ -49,11 +44,11 @@ class OpenStores:
         """Lend the store of the settings' namespace. Raises StoreError.
 
         `lock_timeout` is how many seconds to wait until another process closes an embedded store. The default is in the
-        settings. Other threads can read meanwhile.
+        settings.
         """
-        patience = settings.store_timeout if lock_timeout is None else lock_timeout
-        borrow = partial(self._borrow, settings, read_only=read_only, create=create)
-        store = borrow() if read_only or settings.uses_neo4j else _once_unlocked(borrow, settings, patience)
+        if lock_timeout is not None and not settings.uses_neo4j:
+            settings = settings.model_copy(update={"store_timeout": lock_timeout})
+        store = self._borrow(settings, read_only=read_only, create=create)
         try:
             yield store
             if not read_only:
@@ -68,7 +63,7 @@ class OpenStores:
                 self._close_all()
 
     def _borrow(self, settings: Settings, *, read_only: bool, create: bool) -> GraphStore:
-        """Return the store once no other thread blocks it. Raises StoreLocked at once if another process does."""
+        """Return the store once nobody blocks it. Raises StoreLocked if another process does for too long."""
         with self._changed:
             self._waiting_writers += not read_only
             try:
@@ -93,11 +88,8 @@ class OpenStores:
 
     def _open(self, settings: Settings, *, create: bool) -> None:
         like = next(iter(self._stores.values()), None)
-        is_file = not settings.uses_neo4j
-        if is_file and not self._read_only:
-            settings = settings.model_copy(update={"store_timeout": 0.0})
         self._stores[settings.namespace] = open_store(settings, create=create, read_only=self._read_only, like=like)
-        if is_file and not self._read_only and not self._is_watched:
+        if not settings.uses_neo4j and not self._read_only and not self._is_watched:
             self._is_watched = True
             threading.Thread(target=self._close_when_idle, name="drag-graph-idle", daemon=True).start()
 
@@ -152,22 +144,3 @@ def _prepare_search(store: GraphStore) -> None:
         store.prepare_search()
     except StoreError as error:
         event("the full-text index is not up to date", level=logging.WARNING, location=store.location, reason=str(error))
-
-
-def _once_unlocked(borrow: Callable[[], GraphStore], settings: Settings, patience: float) -> GraphStore:
-    """Return the borrowed store once no other process writes to it. Raises StoreLocked after `patience` seconds."""
-    began, is_logged = time.monotonic(), False
-    deadline = began + patience
-    while True:
-        while time.monotonic() < deadline and is_written_elsewhere(settings):
-            if not is_logged and time.monotonic() - began > NOTED:
-                message = "another process has the store open; waiting for it"
-                event(message, level=logging.WARNING, location=settings.store, seconds=patience)
-                is_logged = True
-            time.sleep(PAUSE)
-        try:
-            return borrow()
-        except StoreLocked:
-            if time.monotonic() >= deadline:
-                raise
-        time.sleep(PAUSE)

@@ -15,7 +15,7 @@ from drag_graph.compose.session import Session
 from drag_graph.compose.store_opening import is_written_elsewhere, open_store
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.models.locality import unchecked
-from drag_graph.models.model_choice import make_checker, make_embedder, make_reranker, make_student
+from drag_graph.models.model_choice import follow_store, make_checker, make_embedder, make_reranker, make_student
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder, Reranker, Student
 from drag_graph.ports.setting_types import Role
@@ -175,25 +175,25 @@ class Resources:
         settings = self._with_level(role=role, asks=asks)
         with self.in_use():
             gate = self.gate(settings)  # first: without its detectors nothing is made and nothing is asked
-            embedder = self.embedder(settings)
-            models = {name: partial(getattr(self, name), settings) for name in ("student", "reranker", "checker")}
-            claimed = self._shared.claimed
-            with (
-                self._shared.stores.lend(settings, read_only=read_only, create=create, lock_timeout=lock_timeout) as store,
-                Session(settings, store, embedder, gate, claimed=claimed, **models) as session,
-            ):
-                yield session
+            with self._shared.stores.lend(settings, read_only=read_only, create=create, lock_timeout=lock_timeout) as store:
+                recorded = store.embedder()
+                settings = follow_store(settings, recorded)
+                models = {name: partial(getattr(self, name), settings) for name in ("student", "reranker", "checker")}
+                claimed = self._shared.claimed
+                with Session(settings, store, self.embedder(settings), recorded, gate, claimed=claimed, **models) as session:
+                    yield session
 
     def _with_level(self, *, role: Role = "teacher", asks: bool = False) -> Settings:
         return self.settings.model_copy(update={"privacy": privacy_level(self.settings, role=role, asks=asks)})
 
-    def gated_embedder(self) -> Embedder:
-        """Return the embedder for stored texts. A remote embedder is behind the privacy gate."""
-        return self.embedder(self._with_level())
+    def gated_embedder(self, recorded: tuple[str, int] | None = None) -> Embedder:
+        """Return the embedder for a store that records this one. A remote embedder is behind the privacy gate."""
+        return self.embedder(follow_store(self._with_level(), recorded))
 
     def gate(self, settings: Settings) -> "PrivacyGate | None":
         """Return the privacy gate of settings whose level is set; None for `off`."""
-        key = ("gate", settings.privacy, settings.vault_path, settings.model_for("rewriter"), settings.model_for("embedder"))
+        embedder = None if embedder_is_here(settings) else settings.model_for("embedder")
+        key = ("gate", settings.privacy, settings.vault_path, settings.model_for("rewriter"), embedder)
         return self._shared.once(key, lambda: self._shared.opened.enter_context(opened_gate(settings)))
 
     def embedder(self, settings: Settings) -> Embedder:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from drag_graph.app.resources import Resources
@@ -11,7 +10,7 @@ from drag_graph.compose.store_opening import open_ledger
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.manage.erasing import ErasureFilter, Scope, compact, erase, filter_of, preview, scopes_where, total
-from drag_graph.manage.short_ids import full_call, full_id
+from drag_graph.manage.short_ids import full_id
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.service.job_table import remove_exports
 
@@ -48,37 +47,33 @@ class ErasureReport:
 
 @dataclass(frozen=True, slots=True)
 class ErasureTarget:
-    """What to erase: exactly one of a source's id, a teacher call's id (both may be short), and a filter."""
+    """What to erase: either a source's id, which may be short, or a filter."""
 
     source_id: str = ""
-    call_id: str = ""
     condition: ErasureFilter | None = None
 
     @classmethod
-    def parse(cls, source_id: str, call_id: str, where: Sequence[str]) -> "ErasureTarget":
+    def parse(cls, source_id: str, where: Sequence[str]) -> "ErasureTarget":
         """Return the target. Raises ConfigurationError unless exactly one is given; a blank never means everything."""
-        if sum(map(bool, (source_id, call_id, where))) != 1:
-            hint = "Pass one of `query_id=ID`, `teacher_call=ID` and `where=CONDITION`."
-            raise ConfigurationError("Pass exactly one thing to erase.", hint=hint)
+        if bool(source_id) == bool(where):
+            raise ConfigurationError(
+                "Pass exactly one thing to erase.", hint="Pass one of `query_id=ID` and `where=CONDITION`."
+            )
         if where:
             return cls(condition=filter_of(where))
-        digits = (source_id or call_id).strip()
+        digits = source_id.strip()
         if len(digits) < SHORTEST_ID:
             hint = f"Pass at least {SHORTEST_ID} digits, as printed by `drag-graph show`, or `where=input_id={digits}`."
             raise ConfigurationError(f"The id {digits!r} is too short to erase by.", hint=hint)
-        return cls(source_id=digits) if source_id else cls(call_id=digits)
+        return cls(digits)
 
     def find(self, resources: Resources, store: GraphStore) -> tuple[str, list[Scope]]:
         """Return a description and the scopes. Raises NotStored, and ConfigurationError if several ids match."""
         recorded = known_queries(resources.settings, self.condition.input_id if self.condition else self.source_id)
         if self.condition is not None:
-            kind = "the output of teacher calls" if self.condition.model else "all queries and documents"
-            return f"{kind} where {self.condition}", list(scopes_where(store, self.condition, recorded))
-        if self.source_id:
-            id_ = full_id(store, "source", self.source_id, recorded)
-            return f"query or document {id_}", [Scope(id_, is_stored=id_ in settings_hashes(store, [id_]))]
-        scope = full_call(store, self.call_id)
-        return f"the output of teacher call {next(iter(scope.call_ids))}", [scope]
+            return f"all queries and documents where {self.condition}", list(scopes_where(store, self.condition, recorded))
+        id_ = full_id(store, "source", self.source_id, recorded)
+        return f"query or document {id_}", [Scope(id_, is_stored=id_ in settings_hashes(store, [id_]))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +122,7 @@ class Eraser:
         case an earlier run was killed, or ran out of space, after erasing.
         """
         recorded = self._erase_recorded(scopes)
-        counts = total(erase(store, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
+        counts = total(erase(store, scopes))
         if scopes:
             self._remove_exports()
         if isinstance(recorded, dict):
@@ -160,7 +155,7 @@ class Eraser:
         if not settings.vault_path.exists():
             return {}
         with opened_vault(settings) as vault:
-            return {"originals": vault.erase([scope.source_id for scope in scopes if not scope.call_ids])}
+            return {"originals": vault.erase([scope.source_id for scope in scopes])}
 
 
 def _report(target: ErasureTarget, what: str, scopes: Sequence[Scope], counts: Mapping[str, int], **more: Any) -> ErasureReport:

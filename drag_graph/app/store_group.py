@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
-from drag_graph.manage.verification import Repair, problems, repair
-from drag_graph.ports.graph_store import GraphStore, Migration, Problem
+from drag_graph.manage.verification import problems
+from drag_graph.ports.graph_store import GraphStore, Problem
 from drag_graph.ports.query_rows import QueryRows
 
 if TYPE_CHECKING:
@@ -59,15 +59,14 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """The migrations that were applied, or in a dry run are pending."""
+    """The migrations that were applied."""
 
     store: str
     names: tuple[str, ...]
-    is_dry_run: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `db migrate --json` document."""
-        return {"store": self.store, "pending" if self.is_dry_run else "applied": list(self.names)}
+        return {"store": self.store, "applied": list(self.names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +81,6 @@ class Verification:
     def to_dict(self) -> dict[str, Any]:
         """Return the `db verify --json` document."""
         return {"problems": [asdict(problem) for problem in self.problems]}
-
-
-@dataclass(frozen=True, slots=True)
-class RepairReport:
-    """What `repair` fixed, and what is left. It is true if nothing is left."""
-
-    repairs: tuple[Repair, ...] = field(default=())
-
-    def __bool__(self) -> bool:
-        return all(item.mended for item in self.repairs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `db repair --json` document."""
-        return {"repairs": [asdict(item) for item in self.repairs]}
 
 
 class StoreGroup(ResourceUser):
@@ -159,31 +144,23 @@ class StoreGroup(ResourceUser):
         with self._resources.store(read_only=False, create=True):
             yield
 
-    def migrate(self, *, dry_run: bool = False) -> MigrationReport:
+    def migrate(self) -> MigrationReport:
         """Apply pending migrations. There is no way back: an older drag-graph refuses the store afterwards."""
-        before: list[Migration] = []
+        done: set[int] = set()
         try:
             with self._resources.unmigrated_store() as store:
-                location, before = store.location, store.migrations()
+                done = {item.version for item in store.migrations() if item.applied_at}
         except StoreUnavailable:
-            if dry_run or self._resources.settings.uses_neo4j:
+            if self._resources.settings.uses_neo4j:
                 raise
-        steps = [item for item in before if not item.applied_at]
-        if not dry_run:
-            done = {item.version for item in before if item.applied_at}
-            with self._resources.store(read_only=False, create=True) as store:  # opening applies them
-                location, steps = store.location, [item for item in store.migrations() if item.version not in done]
-        return MigrationReport(location, tuple(f"V{item.version:04d}__{item.name}" for item in steps), dry_run)
+        with self._resources.store(read_only=False, create=True) as store:  # opening applies them
+            new = (item for item in store.migrations() if item.version not in done)
+            return MigrationReport(store.location, tuple(f"V{item.version:04d}__{item.name}" for item in new))
 
     def verify(self) -> Verification:
         """Check provenance, references, ids and vectors of everything in the namespace."""
         with self._resources.store() as store:
             return Verification(tuple(problems(store)))
-
-    def repair(self) -> RepairReport:
-        """Rebuild what can be rebuilt from the stored data, and return what was fixed and what is left."""
-        with self._resources.store(read_only=False) as store:
-            return RepairReport(tuple(repair(store, self._resources.gated_embedder)))
 
     def query(self, statement: str, *, limit: int = 100, timeout: float = 10.0) -> QueryRows:
         """Execute a read-only Cypher statement on the whole store, with all its namespaces.
@@ -199,25 +176,24 @@ class StoreGroup(ResourceUser):
         self,
         query_id: str = "",
         *,
-        teacher_call: str = "",
         where: Sequence[str] = (),
         dry_run: bool = False,
         keep_recorded: bool = False,
         compact: bool = True,
         confirm: Callable[[str], bool] | None = None,
     ) -> "ErasureReport":
-        """Erase sources with everything that rests on them, or the output of teacher calls.
+        """Erase sources with everything that rests on them.
 
-        Give exactly one of: the id of a query or document, the id of a teacher call (both may be shortened to 4 digits), or
-        `where` conditions such as "domain=medical", all of which must hold. The ledger's recorded replies are erased too,
-        unless `keep_recorded`. `confirm` receives a question; if it returns False, nothing is erased.
+        Give either the id of a query or document, which may be shortened to 4 digits, or `where` conditions such as
+        "domain=medical", all of which must hold. The ledger's recorded replies are erased too, unless `keep_recorded`.
+        `confirm` receives a question; if it returns False, nothing is erased.
 
         Raises NotStored if the id is not stored, ConfigurationError if it is ambiguous or the conditions are unusable.
         """
         from drag_graph.app.store_erasing import Eraser, ErasureTarget
 
         eraser = Eraser(self._resources, keeps_replies=keep_recorded, compacts=compact)
-        target = ErasureTarget.parse(query_id, teacher_call, where)
+        target = ErasureTarget.parse(query_id, where)
         return eraser.preview(target) if dry_run else eraser.run(target, confirm)
 
 

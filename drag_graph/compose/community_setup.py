@@ -1,29 +1,24 @@
 """Compose the run of `drag-graph communities`."""
 
 from drag_graph.communities.summaries import ModelSummariser, RuleSummariser, Summariser
-from drag_graph.compose.model_factories import make_teacher, role_name
+from drag_graph.compose.model_factories import role_name
 from drag_graph.compose.session import Session
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.jobs.community_job import CommunityRun
-from drag_graph.ledger import Ledger
 from drag_graph.models.model_choice import is_here
 
 
-def make_communities(session: Session, *, is_dry: bool = False, interruption: Interruption | None = None) -> CommunityRun:
+def make_communities(session: Session, *, interruption: Interruption | None = None) -> CommunityRun:
     """Return the run that finds the communities of the namespace, in a session opened for the role `summariser`.
 
-    `is_dry`: only its plan is used, and no ledger is made. Raises StoreUnfit if another embedder filled the store.
+    Raises StoreUnfit if another embedder filled the store.
     """
     settings, interruption = session.settings, interruption or Interruption()
     session.check_embedder()
     summariser: Summariser = RuleSummariser()
     if model := role_name(settings, "summariser"):
         run = session.start_run("communities", "all", model)
-        if is_dry:
-            with Ledger() as unused:
-                teacher = make_teacher(settings, run, interruption, unused, session.outgoing_check, "summariser")
-        else:
-            teacher = session.teacher_of(run, interruption, "summariser")
+        teacher = session.teacher_of(run, interruption, "summariser")
         look = session.gate.types_in if session.gate is not None and not is_here(settings.model_for("summariser")) else None
         summariser = ModelSummariser(teacher, settings.namespace, look)
     return CommunityRun(

@@ -10,7 +10,6 @@ from drag_graph.compose.session import Session, estimate_basis
 from drag_graph.compose.store_opening import open_store
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.cost_estimate import Replay
-from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.documents.document_files import SourceFile
 from drag_graph.documents.document_reader import DocumentReader, PassagePrivacy
 from drag_graph.documents.given_triples import GivenTriples
@@ -19,12 +18,10 @@ from drag_graph.jobs.ingest_estimate import foresee
 from drag_graph.jobs.ingest_job import Ingester, missing_documents
 from drag_graph.manage.erasing import compact
 from drag_graph.models.model_choice import is_here
-from drag_graph.models.spacy_model import load_english_model
 from drag_graph.settings import Settings
 
 ERASED_AT_ONCE = 50
 """Documents per transaction."""
-SPACY = "spacy"
 
 
 def make_ingester(
@@ -56,9 +53,7 @@ def make_ingester(
     )
     return Ingester(
         session.store,
-        DocumentReader(
-            settings, session.embedder, extractor, privacy, phrases_of(settings), given=given, check=interruption.check
-        ),
+        DocumentReader(settings, session.embedder, extractor, privacy, given=given, check=interruption.check),
         tags=tags,
         workers=settings.workers,
         erase=partial(_erase, session, compacts=compacts),
@@ -66,11 +61,6 @@ def make_ingester(
         on_result=on_result,
         job=job,
     )
-
-
-def phrases_of(settings: Settings) -> PhraseReader | None:
-    """Return spaCy's extractor, which complements the rules, or None if the settings do not use it. Raises MissingExtra."""
-    return PhraseReader(*load_english_model()) if settings.document_extractor.strip() == SPACY else None
 
 
 def foreseen(
@@ -81,9 +71,8 @@ def foreseen(
     with estimate_basis(settings, role="extractor") as (basis, caution):
         extractor = Replay(model, basis.fingerprint, basis.tape) if model else None
         look = None if is_here(settings.model_for("extractor")) else lambda _texts: ()
-        reader = DocumentReader(
-            settings, basis.embedder, extractor, PassagePrivacy(look, None, basis.privacy), phrases_of(settings), given=given
-        )
+        privacy = PassagePrivacy(look, None, basis.privacy)
+        reader = DocumentReader(settings, basis.embedder, extractor, privacy, given=given)
         pricing = make_pricing(settings, "extractor")
         report, cost = foresee(files, settings.namespace, reader, basis, sync, model=model, pricing=pricing)
     report.count_unmatched(given, files)

@@ -26,7 +26,7 @@ from drag_graph.distill.query_distillation import Distillation
 from drag_graph.errors import ConfigurationError, InputError, StoreError, StoreUnavailable
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.jobs.batch_rounds import Rounds
-from drag_graph.jobs.distill_job import Distiller, Distills
+from drag_graph.jobs.distill_job import Distiller
 from drag_graph.jobs.link_job import Linker, OnProgress
 from drag_graph.jobs.stale_queries import KIND, source_of
 from drag_graph.ledger import Ledger
@@ -34,7 +34,7 @@ from drag_graph.ledger.journal import start_run
 from drag_graph.log import notice
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
-from drag_graph.models.model_choice import FILES, NEAREST, make_embedder
+from drag_graph.models.model_choice import FILES, NEAREST, follow_store, make_embedder
 from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
@@ -55,8 +55,8 @@ BETTER_EMBEDDER = (
 class Session:
     """An open store with its models, and the work on them. A context manager that leaves the store open.
 
-    `student`, `reranker` and `checker` return the models. `claimed` has the stores in which the embedder is known to be
-    recorded.
+    `student`, `reranker` and `checker` return the models. `recorded` is the embedder that the store records. `claimed` has the
+    stores in which the embedder is known to be recorded.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class Session:
         settings: Settings,
         store: GraphStore,
         embedder: Embedder,
+        recorded: tuple[str, int] | None,
         gate: "PrivacyGate | None",
         *,
         student: Callable[[], Student],
@@ -74,6 +75,7 @@ class Session:
         self.settings = settings
         self.store = store
         self.embedder = embedder
+        self._recorded = recorded
         self.gate = gate
         self.student = student
         self.reranker = reranker
@@ -157,7 +159,7 @@ class Session:
         # The source may be a question or the name of a file.
         return self.start_run("distill", self.gate.mark(source) if self.gate else source, teacher, self.settings.plan)
 
-    def _distills(self, run: Run, interruption: Interruption) -> Distills:
+    def _distills(self, run: Run, interruption: Interruption) -> Distillation:
         if self.settings.engine != "ray":
             return self._distillation(self.teacher_of(run, interruption))
         from drag_graph.jobs.ray.ray_distillation import RayDistillation
@@ -172,7 +174,7 @@ class Session:
     def _distiller(
         self,
         run: Run,
-        distills: Distills,
+        distills: Distillation,
         interruption: Interruption,
         *,
         retry_quarantined: bool,
@@ -257,9 +259,8 @@ class Session:
 
     def check_embedder(self, *, writes: bool = True) -> None:
         """Raise StoreUnfit if another embedder filled the store, or if a store opened for writing can only be read."""
-        recorded = self.store.embedder()
-        is_other = recorded != (self.embedder.name, self.embedder.dimension)
-        if recorded is not None and (is_other or (writes and self.store not in self._claimed)):
+        is_other = self._recorded != (self.embedder.name, self.embedder.dimension)
+        if self._recorded is not None and (is_other or (writes and self.store not in self._claimed)):
             self.claim_embedder()
 
 
@@ -323,4 +324,5 @@ def estimate_basis(
         except StoreError as error:  # for example older than this code; only a distillation migrates it
             yield basis, f"No question counts as stored. {error}"
         else:
-            yield replace(basis, store=store, stored=partial(settings_hashes, store)), ""
+            embedder = make_embedder(follow_store(settings, store.embedder()), gate.outgoing if gate else unchecked)
+            yield replace(basis, embedder=embedder, store=store, stored=partial(settings_hashes, store)), ""

@@ -27,11 +27,10 @@ class _Job(Generic[Item, Result]):
 class RequestCoalescer(Generic[Item, Result]):
     """Serves many threads with few calls of `work`, which maps items to one result each, in order.
 
-    A thread that finds one of the `slots` free makes the call for all waiting items of its `kind`, up to a total `size` of
-    `most`; no thread waits for others to arrive. A DragGraphError is raised in every thread of the call, as a copy. If
-    `divides` returns True for it (one item, or the number of items, may be the cause), each half is tried again first; if the
-    number was the cause, later calls are smaller. Any other exception is raised in the calling thread, and the other threads
-    try again.
+    One thread at a time makes a call, for up to `most` waiting items of its `kind`; no thread waits for others to arrive. A
+    DragGraphError is raised in every thread of the call, as a copy. If `divides` returns True for it (one item, or the number
+    of items, may be the cause), each half is tried again first; if the number was the cause, later calls are smaller. Any other
+    exception is raised in the calling thread, and the other threads try again.
     """
 
     def __init__(
@@ -39,15 +38,12 @@ class RequestCoalescer(Generic[Item, Result]):
         work: Callable[[list[Item]], Sequence[Result]],
         *,
         most: int,
-        slots: int = 1,
-        size: Callable[[Item], int] = lambda _item: 1,
         kind: Callable[[Item], Hashable] = lambda _item: None,
         divides: Callable[[DragGraphError], bool] = lambda _error: False,
     ) -> None:
         self._work = work
         self._most = most
-        self._free = slots
-        self._size = size
+        self._is_free = True
         self._kind = kind
         self._divides = divides
         self._waiting: list[_Job[Item, Result]] = []
@@ -60,7 +56,7 @@ class RequestCoalescer(Generic[Item, Result]):
             self._waiting.append(job)
         while not job.done:
             with self._changed:
-                self._changed.wait_for(lambda: job.done or (self._free and job in self._waiting))
+                self._changed.wait_for(lambda: job.done or (self._is_free and job in self._waiting))
                 if job.done:
                     break
                 jobs = self._take(job)
@@ -70,15 +66,11 @@ class RequestCoalescer(Generic[Item, Result]):
         return job.results[0]
 
     def _take(self, own: _Job[Item, Result]) -> list[_Job[Item, Result]]:
-        """Take a slot and the jobs of one call: the thread's own, and those that have waited longest."""
-        jobs, size = [own], self._size(own.item)
-        for job in self._waiting:
-            fits = size + self._size(job.item) <= self._most
-            if job is not own and fits and self._kind(job.item) == self._kind(own.item):
-                jobs.append(job)
-                size += self._size(job.item)
+        """Take the turn and the jobs of one call: the thread's own, and those that have waited longest."""
+        same = [job for job in self._waiting if job is not own and self._kind(job.item) == self._kind(own.item)]
+        jobs = [own, *same[: self._most - 1]]
         self._waiting = [job for job in self._waiting if job not in jobs]
-        self._free -= 1
+        self._is_free = False
         return jobs
 
     def _lead(self, jobs: list[_Job[Item, Result]], own: _Job[Item, Result]) -> None:
@@ -86,7 +78,7 @@ class RequestCoalescer(Generic[Item, Result]):
             self._call(jobs)
         finally:
             with self._changed:
-                self._free += 1
+                self._is_free = True
                 self._waiting = [job for job in jobs if job is not own and not job.done] + self._waiting
                 self._changed.notify_all()
 
@@ -99,7 +91,7 @@ class RequestCoalescer(Generic[Item, Result]):
                 self._call(jobs[:half])
                 self._call(jobs[half:])
                 if not any(job.error for job in jobs):
-                    self._most = min(self._most, max(1, sum(self._size(job.item) for job in jobs) // 2))
+                    self._most = min(self._most, max(1, half))
             else:
                 for job in jobs:
                     job.error = copy.copy(error)

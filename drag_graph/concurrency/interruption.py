@@ -118,23 +118,19 @@ def in_background(work: Callable[[threading.Event], None]) -> None:
 
     Pending network calls get one second (`GRACE`) to end.
     """
-    stop, ended, failure = threading.Event(), threading.Event(), list[BaseException]()
+    stop, failure = threading.Event(), list[BaseException]()
 
     def run() -> None:
         try:
             work(stop)
         except BaseException as error:  # noqa: BLE001 - raised in the main thread
             failure.append(error)
-        ended.set()
-
-    def end() -> None:
         stop.set()
-        ended.set()
 
-    with on_end(end):
+    with on_end(stop.set):
         thread = threading.Thread(target=run, name="service", daemon=True)
         thread.start()
-        ended.wait()
+        stop.wait()
         thread.join(GRACE)
     if failure:
         raise failure[0]

@@ -50,15 +50,9 @@ UNMEASURED = Thresholds(entity=0.9, predicate=0.85)
 """For an embedder without measurements."""
 
 
-def thresholds_for(embedder_name: str, entity: float | None = None, predicate: float | None = None) -> Thresholds:
-    """Return the measured thresholds of an embedder; `entity` and `predicate` override them if given."""
-    family = "lexical" if embedder_name.startswith("lexical") else embedder_name
-    measured = MEASURED.get(family, UNMEASURED)
-    return Thresholds(
-        entity=measured.entity if entity is None else entity,
-        predicate=measured.predicate if predicate is None else predicate,
-        frame=measured.frame,
-    )
+def thresholds_for(embedder_name: str) -> Thresholds:
+    """Return the measured thresholds of an embedder."""
+    return MEASURED.get("lexical" if embedder_name.startswith("lexical") else embedder_name, UNMEASURED)
 
 
 class _Groups:

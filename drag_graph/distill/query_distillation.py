@@ -14,7 +14,7 @@ from drag_graph.distill import evidence_ranking as rank
 from drag_graph.distill import evidence_step as evidence
 from drag_graph.distill import merged_statements as statements
 from drag_graph.distill import triple_extraction as extract
-from drag_graph.distill.entity_merging import Thresholds, thresholds_for
+from drag_graph.distill.entity_merging import thresholds_for
 from drag_graph.distill.plans import PlanSettings, plan_settings
 from drag_graph.errors import AwaitsBatch, DragGraphError, MalformedReply, ReplyError, Spent
 from drag_graph.graph.aggregate import claims_of, edges_of
@@ -97,7 +97,7 @@ class Distillation:
                 "plan": {name: value for name, value in asdict(plan).items() if name not in excluded},
                 "blind": settings.blind,
                 "extractor": settings.extractor,
-                "merging": asdict(self._thresholds()),
+                "merging": asdict(thresholds_for(self._embedder.name)),
                 "grounding": TOLERANCE,
                 "versions": versions,
                 "teacher": self._teacher.fingerprint,
@@ -127,7 +127,7 @@ class Distillation:
         if not self._teacher.is_model:
             asking.note_left_out(ranked)
         extraction = self._triples(query, ranked, asking)
-        graph = canonical.build(query, extraction.triples, self._embedder.embed, self._thresholds())
+        graph = canonical.build(query, extraction.triples, self._embedder.embed, thresholds_for(self._embedder.name))
         usage.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
         usage.notes += [f"doubtful, but kept because people wrote it: {reason}" for reason in extraction.doubted]
         triples = self._ranked(query, graph, asking, plan)
@@ -135,7 +135,7 @@ class Distillation:
         if plan.statements == "teacher":
             aggregation = _merged_statements(query, ranked, triples, aggregation, asking)
         now = _made_at(edition)
-        days = self._settings.days_to_live or DAYS_TO_LIVE.get(query.domain, DEFAULT_DAYS_TO_LIVE)
+        days = DAYS_TO_LIVE.get(query.domain, DEFAULT_DAYS_TO_LIVE)
         subgraph = Subgraph(
             source=query,
             settings_hash=self.settings_hash(query),
@@ -149,9 +149,6 @@ class Distillation:
             calls=tuple(sorted(asking.calls.values(), key=lambda call: call.id)),
         )
         return subgraph, aggregation
-
-    def _thresholds(self) -> Thresholds:
-        return thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
 
     def _evidence(self, query: Query, asking: "_Asking", plan: PlanSettings) -> tuple[tuple[Evidence, ...], tuple[float, ...]]:
         """Return the ranked evidence, best first, and the query's vector."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from drag_graph.distill.patterns.language import are_english
 from drag_graph.distill.patterns.reader import ExtractedTriple
 from drag_graph.distill.patterns.reader import extract as extract_by_rules
-from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.distill.teacher_messages import Plan, chat, numbered, question
 from drag_graph.graph.grounding import Grounds
 from drag_graph.graph.name_forms import clean
@@ -131,7 +130,7 @@ def read(reply: TeacherReply, batch: Sequence[Evidence], *, by_people: bool = Fa
                 sentence = sentence_of(clean(item.subject), clean(item.predicate), clean(item.object))
                 (doubted if by_people else discarded).append(f'"{sentence}": {problem} "{batch[index].text}"')
             if by_people or not problem:
-                triples.append(_raw(item, batch[index].id, reply.call.id))
+                triples.append(_raw(item, batch[index].id, reply.call.id, (item.subject_type, item.object_type)))
     return Extraction(tuple(triples), tuple(discarded), tuple(doubted))
 
 
@@ -146,23 +145,20 @@ def unusable(subject: str, predicate: str, object_: str) -> str:
     return "subject and object are the same" if clean(subject).casefold() == clean(object_).casefold() else ""
 
 
-def _raw(item: TripleItem | ExtractedTriple, evidence_id: str, call_id: str) -> RawTriple:
+def _raw(item: TripleItem | ExtractedTriple, evidence_id: str, call_id: str, types: tuple[str, str] = ("", "")) -> RawTriple:
     parts = clean(item.subject), clean(item.predicate), clean(item.object)
-    return RawTriple(*parts, item.confidence, evidence_id, call_id, item.subject_type, item.object_type)
+    return RawTriple(*parts, item.confidence, evidence_id, call_id, *types)
 
 
-def from_patterns(
-    source: Source, evidence: Sequence[Evidence], created_at: str = "", phrases: PhraseReader | None = None
-) -> tuple[Extraction, TeacherCall]:
+def from_patterns(source: Source, evidence: Sequence[Evidence], created_at: str = "") -> tuple[Extraction, TeacherCall]:
     """Extract triples from the kept evidence by rules, and record that as a "call" without tokens and cost.
 
-    `phrases` adds triples that only a parser finds. Evidence in other languages than English has none. The call's hashes cover
-    the evidence and the triples, so the same evidence results in the same call.
+    Evidence in other languages than English has none. The call's hashes cover the evidence and the triples, so the same
+    evidence results in the same call.
     """
     usable = [item for batch in batches(evidence) for item in batch]
     request_hash = sha256_of([item.text for item in usable])
-    model = patterns_model(phrases)
-    call_id = content_id(source.namespace, "call", source.id, "triples", model, request_hash)
+    call_id = content_id(source.namespace, "call", source.id, "triples", PATTERNS_MODEL, request_hash)
     triples: list[RawTriple] = []
     discarded: list[str] = []
     readable = [
@@ -170,7 +166,7 @@ def from_patterns(
     ]
     unread = len(usable) - len(readable)
     for item in readable:
-        for triple in _by_rules(item.text, phrases):
+        for triple in extract_by_rules(item.text):
             problem = unusable(triple.subject, triple.predicate, triple.object)
             if problem:
                 discarded.append(f"{triple.rule} in evidence {item.position}: {problem}")
@@ -181,7 +177,7 @@ def from_patterns(
         id=call_id,
         source_id=source.id,
         stage="triples",
-        model=model,
+        model=PATTERNS_MODEL,
         prompt_version=PATTERNS_MODEL,
         request_sha256=request_hash,
         response_sha256=sha256_of(rows),
@@ -189,16 +185,3 @@ def from_patterns(
     )
     notes = (f"{UNREAD}; {unread} of {len(usable)} passages are in another language.",) if unread else ()
     return Extraction(tuple(triples), tuple(discarded), notes=notes), call
-
-
-def patterns_model(phrases: PhraseReader | None) -> str:
-    """Return the model name of the recorded call: the rules, and the parser if there is one."""
-    return f"{PATTERNS_MODEL} and {phrases.name}" if phrases else PATTERNS_MODEL
-
-
-def _by_rules(text: str, phrases: PhraseReader | None) -> list[ExtractedTriple]:
-    by_rules = extract_by_rules(text)
-    by_parser = phrases.extract(text) if phrases else []
-    return by_rules + [
-        item for item in by_parser if not any(item.predicate == one.predicate and item.object in one.object for one in by_rules)
-    ]

@@ -13,10 +13,9 @@ import numpy as np
 
 from drag_graph.distill import canonical_subgraph as canonical
 from drag_graph.distill import triple_extraction as extract
-from drag_graph.distill.entity_merging import Thresholds, thresholds_for
+from drag_graph.distill.entity_merging import thresholds_for
 from drag_graph.distill.plans import chosen
 from drag_graph.distill.query_distillation import Usage
-from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.documents import document_prompts as prompts
 from drag_graph.documents import file_loaders as loaders
 from drag_graph.documents import given_triples
@@ -75,12 +74,11 @@ class DocumentReader:
         embedder: Embedder,
         extractor: Teacher | None,
         privacy: PassagePrivacy,
-        phrases: PhraseReader | None = None,
         *,
         given: GivenTriples | None = None,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """`phrases` finds triples in addition to the rules; `given` has triples that replace those of an extractor.
+        """`given` has triples that replace those of an extractor.
 
         `check` is called every second or so of a long document, and may raise an error that ends the reading.
         """
@@ -88,7 +86,6 @@ class DocumentReader:
         self._embedder = embedder
         self._extractor = extractor
         self._privacy = privacy
-        self._phrases = phrases
         self._given = given
         self._check = check
 
@@ -109,10 +106,10 @@ class DocumentReader:
                 "versions": [
                     loaders.VERSION,
                     splitting.VERSION,
-                    extract.patterns_model(self._phrases),
+                    extract.PATTERNS_MODEL,
                     prompts.PROMPT_VERSION if model else "",
                 ],
-                "merging": asdict(self._thresholds()),
+                "merging": asdict(thresholds_for(self._embedder.name)),
                 "grounding": TOLERANCE,
                 "embedder": self._embedder.name,
                 "privacy": self._privacy.fingerprint if model and self._privacy.before_extractor else "off",
@@ -160,7 +157,7 @@ class DocumentReader:
         self._check_embedding([chunk.text for chunk in passages.chunks])
         extraction, calls = self._triples(document, passages, usage)
         self._check_embedding([f"{one.subject} {one.predicate} {one.object}" for one in extraction.triples])
-        graph = canonical.build(document, extraction.triples, self._embed, self._thresholds(), ranks=False)
+        graph = canonical.build(document, extraction.triples, self._embed, thresholds_for(self._embedder.name), ranks=False)
         subgraph = Subgraph(
             source=document,
             settings_hash=self.settings_hash(document.sha256, document.name),
@@ -172,9 +169,6 @@ class DocumentReader:
             calls=tuple(sorted(calls, key=lambda call: call.id)),
         )
         return subgraph, self._vectors(evidence)
-
-    def _thresholds(self) -> Thresholds:
-        return thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
 
     def _check_embedding(self, texts: Sequence[str]) -> None:
         """Raise Withheld if the embedder is remote and the texts contain private details."""
@@ -207,7 +201,7 @@ class DocumentReader:
                 calls += reply.calls
                 extraction += extract.read(reply, chunk)
         texts = [_for_rules(item) for item in by_rules]
-        rule_based, call = extract.from_patterns(document, texts, created_at=_now(), phrases=self._phrases)
+        rule_based, call = extract.from_patterns(document, texts, created_at=_now())
         usage.notes += rule_based.notes
         if rule_based.triples:
             calls.append(call)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
@@ -135,7 +136,7 @@ class _Passages:
     def __init__(self, texts: Sequence[str], headings: Sequence[str]) -> None:
         self._texts, self._headings = texts, headings
         self._places: dict[str, list[int]] = {}
-        self._grounds: dict[int, Grounds] = {}
+        self._ground = lru_cache(COMMON)(lambda place: Grounds(texts[place]))
         for place, text in enumerate(texts):
             for word in _words(text):
                 places = self._places.setdefault(word, [])
@@ -166,13 +167,6 @@ class _Passages:
         around = Grounds(f"{self._headings[place]}\n{self._texts[place]}")
         rest = one.object if ground.share(one.subject) == 1.0 else one.subject
         return around.share(f"{rest} {one.predicate}") > _MOST_WORDS
-
-    def _ground(self, place: int) -> Grounds:
-        if place not in self._grounds:
-            if len(self._grounds) >= COMMON:
-                self._grounds.clear()
-            self._grounds[place] = Grounds(self._texts[place])
-        return self._grounds[place]
 
 
 def _words(text: str) -> set[str]:

@@ -7,8 +7,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal
 
-from filelock import FileLock, Timeout
-
 from drag_graph.ask.answers import gold_texts
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import Asker
@@ -65,14 +63,6 @@ class Evaluation:
         kept.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with FileLock(self.folder / ".lock", timeout=0):
-                return self._run(on_answers)
-        except Timeout as error:
-            message = f"Another process is evaluating in {self.folder}."
-            raise InputError(message, hint="Wait for it, or choose another folder with `folder=FOLDER`.") from error
-
-    def _run(self, on_answers: Callable[[int], None]) -> dict[str, Any]:
         done = {(record.mode, record.id) for record in self._earlier_records()}
         with (self.folder / ITEMS).open("a", encoding="utf-8") as file:
             for mode in self.modes:

@@ -16,7 +16,6 @@ from drag_graph.model import (
     GraphKind,
     Merge,
     SimpleEdge,
-    Strategy,
     Subgraph,
     TeacherCall,
     Triple,
@@ -152,13 +151,6 @@ def with_statements(subgraph: Subgraph) -> Subgraph:
     joined = {edge.id: edge.statement for edge in aggregate(subgraph, plain)[0]}
     replaced = {id_: text.strip() for id_, text in statements.items() if joined.get(id_, text.strip()) != text.strip()}
     return subgraph.model_copy(update={"aggregation": plain.model_copy(update={"statements": replaced})})
-
-
-def edge_ids(triple: Triple, strategy: Strategy) -> tuple[str, ...]:
-    """Return the ids of the edges that a triple may go into."""
-    pair = f"{triple.subject_id}-{triple.object_id}"
-    alone = f"{pair}-{triple.predicate_key}"
-    return (alone,) if strategy == "predicate" else (pair, alone)
 
 
 def edge_id(claim: Claim) -> str:

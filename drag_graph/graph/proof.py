@@ -17,7 +17,7 @@ class Proof:
 
 
 def proof_of(answer: Answer) -> Proof:
-    """Return what the context lines of an answer rest on, from its snapshot (`drag_graph.manage.erasing.names_any`).
+    """Return what the context lines of an answer rest on, from its snapshot.
 
     An edge rests on its triples, not on its own id, because every aggregation derives it again. Calls are included only if they
     merged sentences of such an edge; the others are covered by their evidence and triples.

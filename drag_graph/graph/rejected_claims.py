@@ -7,7 +7,6 @@ from drag_graph.graph.aggregate import claims_of, edge_of
 from drag_graph.model import Aggregation, SimpleEdge, Subgraph, Triple
 from drag_graph.ports.correction_store import RejectedClaims, claim_of
 from drag_graph.ports.graph_search import Fact
-from drag_graph.ports.graph_store import Erased, Reduction
 
 
 def without_rejected(subgraph: Subgraph, rejected: RejectedClaims, *, is_whole: bool) -> Subgraph:
@@ -53,13 +52,6 @@ def claims_of_edges(subgraph: Subgraph, edges: Iterable[SimpleEdge]) -> dict[str
     places = {item.id: place for place, item in enumerate(subgraph.triples)}
     behind = {edge.id: sorted(places[id_] for id_ in edge.triple_ids if id_ in places) for edge in edges}
     return {id_: list(dict.fromkeys(claim_of(subgraph.triples[place]) for place in own)) for id_, own in behind.items()}
-
-
-def claims_gone(reduction: Reduction, erased: Erased) -> set[str]:
-    """Return the ids of the claims that a reduction removed, unless the source had changed."""
-    if reduction.before.source_id in erased.stale:
-        return set()
-    return {claim_of(item) for item in reduction.before.triples} - {claim_of(item) for item in reduction.after.triples}
 
 
 def _remaining(edge: SimpleEdge, subgraph: Subgraph, triples: Iterable[Triple]) -> list[SimpleEdge]:

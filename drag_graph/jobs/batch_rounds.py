@@ -6,13 +6,14 @@ requests go to the provider in one batch, and the next pass continues with the r
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.distill_job import Distiller, OnResult
 from drag_graph.jobs.run_report import RunReport
-from drag_graph.models.teachers.batch_teacher import BatchTeacher
-from drag_graph.models.teachers.provider_batch_api import Progress
+from drag_graph.models.teachers.batch_teacher import BatchTeacher, recovery_hint
+from drag_graph.models.teachers.provider_batch_api import BatchState
 
 FIRST_WAIT = 5.0
 PATIENCE = 1800.0
@@ -40,7 +41,7 @@ class Rounds:
         self._distiller, self._batches = distiller, batches
         self._wait, self._longest_wait = wait, longest_wait
         self._sleep = sleep or distiller.runner.interruption.sleep
-        self._states: list[Progress] = []
+        self._states: list[BatchState] = []
         self._on_result: OnResult = lambda _cost: None
 
     def run(
@@ -151,16 +152,16 @@ class Rounds:
         )
 
 
-def _late(batch: Progress) -> ModelUnavailable:
-    message = f"Batch {batch.batch} is still {batch.status.replace('_', ' ')}. It was due at {batch.until:%Y-%m-%d %H:%M} UTC."
-    return ModelUnavailable(message, hint=batch.hint)
+def _late(batch: BatchState) -> ModelUnavailable:
+    message = f"Batch {batch.id} is still {batch.status.replace('_', ' ')}. It was due at {batch.until:%Y-%m-%d %H:%M} UTC."
+    return ModelUnavailable(message, hint=recovery_hint(batch.id))
 
 
-def _sentence(batches: list[Progress]) -> str:
+def _sentence(batches: list[BatchState]) -> str:
     """Return the state of the batches as a message."""
     done, total = sum(batch.completed for batch in batches), sum(batch.total for batch in batches)
     failed = sum(batch.failed for batch in batches)
     states = ", ".join(dict.fromkeys(batch.status.replace("_", " ") for batch in batches))
-    since = min(batch.since for batch in batches).astimezone()
+    since = min(datetime.fromtimestamp(batch.created_at, UTC) for batch in batches).astimezone()
     name = "the batch" if len(batches) == 1 else f"{len(batches)} batches"
     return f"{name} ({states}): {done} of {total} requests done, {failed} failed, since {since:%H:%M}"

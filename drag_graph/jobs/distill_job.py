@@ -3,14 +3,14 @@
 All I/O goes through ports. Every query ends complete, or quarantined with a reason; what is reported complete is stored.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from drag_graph import log
 from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.distill.query_distillation import Usage
+from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused, Withheld
 from drag_graph.graph.aggregate import aggregate
 from drag_graph.graph.paging import settings_hashes
@@ -19,31 +19,19 @@ from drag_graph.inputs import InputLine
 from drag_graph.jobs.run_report import RunReport
 from drag_graph.jobs.runner import Runner
 from drag_graph.ledger.journal import Journal
-from drag_graph.manage.reaggregation import reaggregate
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Replace, SaveOutcome
-from drag_graph.ports.run_journal import REBUILT, Entry, QueryResult, Run, Status
+from drag_graph.ports.run_journal import Entry, QueryResult, Run, Status
 
 WINDOW = 64
 """Number of input lines whose state is looked up in one round trip."""
 SAVED_TOGETHER = 32
 """Maximum number of subgraphs per transaction. The overhead of a transaction equals the cost of several subgraphs."""
+OTHER_EDGES = "stored with edges of other settings: `drag-graph aggregate` merges them again"
+
 Admit = Callable[[Iterable[InputLine]], Iterable[InputLine]]
 OnResult = Callable[[float], None]
 """Called after each query with the cost so far in US dollars."""
-
-
-class Distills(Protocol):
-    """Distils one query: in this process (`Distillation`), or on a cluster. Thread-safe."""
-
-    def settings_hash(self, query: Query) -> str:
-        """Return the hash of everything that determines the query's subgraph, except its text."""
-
-    def aggregation(self, query: Query) -> Aggregation:
-        """Return how the edges of the query's subgraph are merged, without merged statements."""
-
-    def distill(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
-        """Return the subgraph without edges, and how to aggregate it; see `Distillation.distill`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +58,7 @@ class Distiller:
     def __init__(
         self,
         store: GraphStore,
-        distills: Distills,
+        distills: Distillation,
         journal: Journal,
         run: Run,
         *,
@@ -189,8 +177,6 @@ class Distiller:
             same = {entry.query.id for entry in entries if is_made_under(hashes.get(entry.query.id, ""), entry.settings_hash)}
             settled = same if self._replace != "always" else set[str]()
             graphs = {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(settled))} if settled else {}
-            notes = self._reaggregate(entries, graphs)
-            graphs |= {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(notes))} if notes else {}
         except StoreError as error:
             self.runner.stop(error)
             return {}
@@ -199,23 +185,13 @@ class Distiller:
         for query in (entry.query for entry in entries):
             earlier = before.get(query.id)
             if query.id in graphs:
-                results[query.id] = _complete(query, graphs[query.id], Usage(notes=notes.get(query.id, [])))
+                is_merged = graphs[query.id].aggregation == self._distills.aggregation(query)
+                results[query.id] = _complete(query, graphs[query.id], Usage(notes=[] if is_merged else [OTHER_EDGES]))
             elif earlier is not None and earlier.status == "quarantined" and not self._retry:
                 why = earlier.error and f"{earlier.error} (earlier run; try again with `retry_quarantined=True`)"
                 sizes: dict[str, Any] = {name: getattr(earlier, name) for name in ("evidence", "triples", "edges")}
                 results[query.id] = QueryResult(query.id, query.input_id, "quarantined", error=why, **sizes)
         return results
-
-    def _reaggregate(self, entries: Iterable[Entry], graphs: Mapping[str, Subgraph]) -> dict[str, list[str]]:
-        """Merge edges again that were merged under other settings, which are not part of the settings hash.
-
-        Return a note about what changed, by query id.
-        """
-        wanted = {entry.query.id: self._distills.aggregation(entry.query) for entry in entries if entry.query.id in graphs}
-        changed = {id_: how for id_, how in wanted.items() if graphs[id_].aggregation != how}
-        if changed:
-            reaggregate(self._store, sorted(changed), lambda subgraph: changed[subgraph.query.id])
-        return {id_: [_note_of_change(graphs[id_].aggregation, how)] for id_, how in changed.items()}
 
     def _save(self, savings: list[_Saving]) -> list[SaveOutcome]:
         """Save, in one transaction, the subgraphs that became ready during the previous one."""
@@ -224,22 +200,13 @@ class Distiller:
         return self._store.save([saving.subgraph for saving in savings], aggregation, replace=savings[0].replace)
 
 
-def _note_of_change(before: Aggregation | None, now: Aggregation) -> str:
-    """Return a sentence that names the settings by which edges were merged again."""
-    was = before.model_dump() if before else {}
-    changes = (
-        f"{name} {value} (was {was.get(name, 'unknown')})" for name, value in now.model_dump().items() if was.get(name) != value
-    )
-    return f"{REBUILT}: {', '.join(changes)}"
-
-
 def _result(entry: Entry, status: Status, usage: Usage | None = None, *, error: str | None = None) -> QueryResult:
     spent: dict[str, Any] = asdict(usage or Usage())
     return _placed(QueryResult(entry.query.id, entry.query.input_id, status, error=error, **spent), entry)
 
 
 def _placed(result: QueryResult, entry: Entry) -> QueryResult:
-    return replace(result, line=entry.line, notes=[*result.notes, *filter(None, [entry.remark])])
+    return replace(result, line=entry.line)
 
 
 def _complete(query: Query, subgraph: Subgraph, usage: Usage) -> QueryResult:

@@ -63,14 +63,12 @@ class RunReport:
         head = {"queries": totals.pop("queries"), **counts, "rejected": len(self.rejected)}
         return {**head, **totals, "cost_usd": round(float(totals["cost_usd"]), 6), "seconds": round(self.seconds, 3)}
 
-    def tail(self) -> dict[str, Any]:
-        """Return what follows `run_id` and `queries` in the `distill --json` document (docs/design.md, section 6)."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `distill --json` document (docs/design.md, section 6)."""
         return {
+            "run_id": self.run_id,
+            "queries": [result.document() for result in self.results()],
             "rejected": [{"line": line.number, "reason": line.problem} for line in self.rejected],
             "totals": self.totals(),
             "stopped": str(self.stopped) if self.stopped else None,
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole `distill --json` document at once."""
-        return {"run_id": self.run_id, "queries": [result.document() for result in self.results()], **self.tail()}

@@ -8,7 +8,7 @@ from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import Account, Standing, dollars, nanos, nanos_of_limit
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Reservation:
     """The maximum cost of one call in flight, in nano-dollars. `key` is the account's; None if nothing had to be reserved."""
 
@@ -32,7 +32,8 @@ class Budget:
         self._limit = None if limit_usd is None or limit_usd == float("inf") else nanos_of_limit(limit_usd)
         self._account = account or Account(LedgerFile(), "")
         self._spent_here = 0
-        self._open: set[Reservation] = set()
+        self._open: dict[int, int] = {}
+        """Amounts of the calls of this process that are in flight, by key."""
         self._changed = threading.Condition()
 
     @property
@@ -50,24 +51,23 @@ class Budget:
 
         Raises BudgetReached if the call could exceed the limit even when this process has no other call in flight.
         """
-        reservation = Reservation(nanos(estimate_usd))
+        amount = nanos(estimate_usd)
         with self._changed:
-            if self._limit is not None and reservation.amount:
-                reservation.key = self._reserve(reservation.amount, self._limit)
-            self._open.add(reservation)
-        return reservation
+            if self._limit is None or not amount:
+                return Reservation(amount)
+            key = self._reserve(amount, self._limit)
+            self._open[key] = amount
+        return Reservation(amount, key)
 
     def settle(self, reservation: Reservation, actual_usd: float = 0.0) -> None:
-        """Replace a reservation by the call's actual cost; settling it again changes nothing."""
+        """Replace a reservation by the call's actual cost; settling it again is not paid twice."""
         actual = nanos(actual_usd)
         with self._changed:
-            if reservation not in self._open:
-                return
-            # First, so that nobody waits for this call even if the file fails.
-            self._open.remove(reservation)
             self._spent_here += actual
-            self._changed.notify_all()
             if reservation.key is not None:
+                # First, so that nobody waits for this call even if the file fails.
+                self._open.pop(reservation.key, None)
+                self._changed.notify_all()
                 self._account.settle(reservation.key, reservation.amount, actual)
             elif actual:
                 self._account.spend(actual)
@@ -77,7 +77,7 @@ class Budget:
             key, standing = self._account.reserve(amount, limit)
             if key is not None:
                 return key
-            in_flight = sum(other.amount for other in self._open if other.key is not None)
+            in_flight = sum(self._open.values())
             if not Standing(standing.settled, standing.reserved - in_flight).fits(amount, limit):
                 raise self._reached(amount, limit, standing.settled + standing.reserved - in_flight)
             self._changed.wait()

@@ -15,7 +15,7 @@ from typing import Any
 from drag_graph.errors import InputError, ReplyError, StoreUnfit
 from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.tape import FACTS, NAMES, Tape, add_exchange, dumped, encodable
-from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 
 FORMAT = "drag-graph teacher tape"
 VERSION = 2
@@ -99,7 +99,7 @@ def _check_header(line: bytes, place: str) -> None:
         )
 
 
-class TapeTeacher:
+class TapeTeacher(Teacher):
     """`tape:FILE`: replays exported replies, offline. It has the name of the recorded model, so a replay is the same run.
 
     If the tape has several models, each is tried in alphabetical order.
@@ -120,14 +120,6 @@ class TapeTeacher:
     @property
     def name(self) -> str:
         return self._models[0] if len(self._models) == 1 else f"tape:{self._path.name}"
-
-    @property
-    def fingerprint(self) -> str:
-        return self.name
-
-    @property
-    def is_model(self) -> bool:
-        return True
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return the recorded reply. Raises ReplyError if the tape has none to this request."""

@@ -1,1 +1,1 @@
-"""Store management: erasing, checking, repairing, statistics, export and import."""
+"""Store management: erasing, checking, statistics, export and import."""

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.graph.paging import iter_sources, settings_hashes
-from drag_graph.manage.erasing import Scope, scopes_of_call
 from drag_graph.model import Subgraph
 from drag_graph.ports.correction_store import Correction, Target, claim_of
 from drag_graph.ports.graph_store import GraphStore, SourceFilter
@@ -101,11 +100,3 @@ def full_target(store: GraphStore, prefix: str) -> Correction:
 def _unmarked(id_: str, kind: Target, text: str, source_ids: Sequence[str], **words: str) -> Correction:
     made: dict[str, Any] = {"verdict": "right", "author": "", "created_at": "", **words}
     return Correction(target_id=id_, kind=kind, text=text, source_ids=source_ids, **made)
-
-
-def full_call(store: GraphStore, prefix: str) -> Scope:
-    """Return the scope of the one teacher call whose id begins with `prefix`. Raises as `full_id` does."""
-    prefix = prefix.strip().lower()
-    scopes = scopes_of_call(store, prefix, _SHOWN) if prefix else []
-    by_call = {call_id: scope for scope in scopes for call_id in scope.call_ids}
-    return by_call[_the_one(store, "teacher call", prefix, list(by_call), "`drag-graph audit` prints the calls of an answer.")]

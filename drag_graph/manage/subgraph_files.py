@@ -3,9 +3,8 @@
 Simple edges are not in the file, because a store derives them from the triples. Reading holds one line in memory at a time.
 """
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
@@ -13,12 +12,12 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
 from pydantic import Field, ValidationError
 
 from drag_graph.errors import InputError, QueryInvalid, StoreError, StoreUnfit
-from drag_graph.files import binary_lines
+from drag_graph.files import bounded_lines
 from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage.canonical_export import json_line
-from drag_graph.manage.content_checks import check_content, check_text
+from drag_graph.manage.content_checks import check_content
 from drag_graph.model import Subgraph
 from drag_graph.ports.correction_store import Correction
 from drag_graph.ports.graph_store import GraphStore
@@ -31,8 +30,6 @@ _MAKE = "Create one with `drag-graph export --format subgraphs -o FILE`."
 _RESUME = "Export it again with `drag-graph export --format subgraphs`. Subgraphs stored so far are kept."
 _ORDERS = {"calls": "id", "chunks": "position", "evidence": "position", "entities": "name", "triples": "rank"}
 """The order of each part in `GraphStore.read`; ties by id."""
-_NOT_IN_FILES = {"edges", "graph", "status", "gold"}
-"""Fields that a store derives, or does not keep."""
 
 Model = TypeVar("Model", bound=Value)
 
@@ -131,29 +128,27 @@ def subgraph_line(subgraph: Subgraph) -> str:
 
 
 def read_file(path: Path, stream: BinaryIO | None = None) -> Iterator[Part]:
-    """Yield the lines of a file, or of a binary stream that is called `path`; both may be compressed.
+    """Yield the lines of a file, or of a binary stream that is called `path`.
 
     The Head comes first. Raises InputError, which names file and line, if it is not such a file, has another version or is
     incomplete.
     """
     try:
-        yield from read_lines(binary_lines(path, stream, limit=LINE_LIMIT), str(path))
+        with nullcontext(stream) if stream else path.open("rb") as file:
+            yield from read_lines(bounded_lines(file, LINE_LIMIT), str(path))
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror or type(error).__name__}.", hint=_MAKE) from error
 
 
 def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Part]:
     """Yield the parsed lines of the file called `name`, as `read_file` does."""
-    number, subgraphs, continues = 0, 0, False
+    number, subgraphs = 0, 0
     head: Head | None = None
     end: End | None = None
     try:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            if end is not None:
-                continues = True
-                break
             if head is None:
                 head = _read_head(line)
                 yield head
@@ -165,20 +160,16 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Part]:
                 subgraphs += 1
                 yield _read_subgraph_line(number, line, head)
         number += end is None
-        _check_whole(head, end, subgraphs, continues=continues)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{name}:{number + 1}: The compressed file is cut off or damaged: {error}.", hint=_RESUME) from error
+        _check_whole(head, end, subgraphs)
     except QueryInvalid as error:
         raise InputError(f"{name}:{number}: {error}", hint=error.hint or _RESUME) from error
 
 
-def _check_whole(head: Head | None, end: End | None, subgraphs: int, *, continues: bool) -> None:
+def _check_whole(head: Head | None, end: End | None, subgraphs: int) -> None:
     if head is None:
         raise QueryInvalid("The file is empty.", hint=_MAKE)
     if end is None:
         raise QueryInvalid(f"The file is cut off after {subgraphs} subgraphs.")
-    if continues:
-        raise QueryInvalid("The file continues after its end.")
     if end.subgraphs != subgraphs:
         raise QueryInvalid(f"The file should contain {end.subgraphs} subgraphs, but has {subgraphs}.")
 
@@ -186,7 +177,7 @@ def _check_whole(head: Head | None, end: End | None, subgraphs: int, *, continue
 def _read_correction(number: int, line: bytes, head: Head) -> CorrectionLine | SubgraphLine:
     try:
         item = _validated(_Corrected, line).correction
-        if len(item.source_ids) != 1 or item.moved(head.namespace, item.source_ids[0]) != item or item.kind != "claim":
+        if not item.is_of_claim(head.namespace):
             return SubgraphLine(number, problem="This is not a correction of a claim.")
         return CorrectionLine(number, item)
     except QueryInvalid as error:
@@ -216,7 +207,7 @@ def _read_head(line: bytes) -> Head:
 def read_subgraph(line: bytes, head: Head) -> Subgraph:
     """Return the subgraph of a line, its parts in the order of `GraphStore.read`.
 
-    Raises QueryInvalid for everything that a store would refuse or `db verify` would report.
+    Raises QueryInvalid for what a store would refuse, and for ids that are not the hash of their content.
     """
     parsed = _validated(Subgraph, line)
     parts = {part: tuple(sorted(getattr(parsed, part), key=attrgetter(order, "id"))) for part, order in _ORDERS.items()}
@@ -230,29 +221,15 @@ def read_subgraph(line: bytes, head: Head) -> Subgraph:
 
 
 def _validated(model: type[Model], line: bytes) -> Model:
-    """Parse a line strictly: every field is present and has its JSON type ("3" is not a number)."""
+    """Parse a line strictly: every field has its JSON type ("3" is not a number)."""
     if len(line) > LINE_LIMIT:
         raise QueryInvalid(f"The line is longer than {LINE_LIMIT:,} bytes.")
     try:
-        item = model.model_validate_json(line, strict=True)
+        return model.model_validate_json(line, strict=True)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         raise QueryInvalid(f"{_path(*first['loc'])}: {first['msg']}.".removeprefix(": ")) from error
-    _check_fields(item)
-    return item
 
 
 def _path(*places: int | str) -> str:
     return "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in places).removeprefix(".")
-
-
-def _check_fields(item: Value, *path: int | str) -> None:
-    """Raise QueryInvalid for missing fields, control characters, and times in another form."""
-    if missing := type(item).model_fields.keys() - item.model_fields_set - _NOT_IN_FILES:
-        raise QueryInvalid(f"{_path(*path) or 'The line'} lacks {', '.join(sorted(missing))}.")
-    for name, value in item:
-        for place, part in enumerate(value) if isinstance(value, tuple) else [(None, value)]:
-            if isinstance(part, Value):
-                _check_fields(part, *path, name, *(() if place is None else (place,)))
-            elif isinstance(part, str):
-                check_text(name, part)

@@ -14,7 +14,6 @@ from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
 from drag_graph.errors import ConfigurationError, DragGraphError, InputError, Interrupted, ModelError, SubgraphRefused
 from drag_graph.graph.paging import pages
 from drag_graph.manage.content_checks import difference
-from drag_graph.manage.content_ids import moved
 from drag_graph.manage.subgraph_files import CorrectionLine, Part, SubgraphLine
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.correction_store import Correction
@@ -55,7 +54,6 @@ class ImportReport:
     namespace: str = ""
     counts: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(STATUSES, 0))
     listed: list[Result] = field(default_factory=list)
-    namespaces: list[str] = field(default_factory=list)
     seconds: float = 0.0
     search_problem: str = ""
     corrections: int = 0
@@ -84,7 +82,6 @@ class ImportReport:
         return {
             "file": self.file,
             "namespace": self.namespace,
-            "from_namespaces": self.namespaces,
             "totals": {"sources": sum(self.counts.values()), **self.counts},
             "conflicts": [entry for status, entry in left_out if status == "conflict"],
             "rejected": [entry for status, entry in left_out if status == "rejected"],
@@ -122,8 +119,6 @@ class Importer:
         self._pending: dict[str, Subgraph] = {}
         self._lines: dict[str, int] = {}
         """The line numbers of the pending subgraphs, by source id."""
-        self._moved: dict[str, str] = {}
-        """The ids of sources that are stored in another namespace than that of the file, by their id there."""
         self._corrections: list[Correction] = []
 
     def run(self, parts: Iterable[Part]) -> ImportReport:
@@ -155,7 +150,9 @@ class Importer:
                 if isinstance(part, CorrectionLine):
                     self._corrections.append(part.correction)
                     continue
-                self._report.namespaces.append(part.namespace)
+                if part.namespace != self._store.namespace:
+                    message = f"The file contains namespace {part.namespace!r}, but the store is opened on another one."
+                    raise ConfigurationError(message, hint=f"Use `namespace={part.namespace}`.")
                 if part.embedder is not None:
                     self._store.embedder((part.embedder.name, part.embedder.dimension))
                     self._embedder_name = part.embedder.name
@@ -167,9 +164,6 @@ class Importer:
         if graph is None:
             self._count(Result(line.number, "", "rejected", line.problem))
             return
-        if graph.source.namespace != self._store.namespace:
-            there, graph = graph.source_id, moved(graph, self._store.namespace)
-            self._moved[there] = graph.source_id
         # A second line about one source is compared with the first, which must be stored by then.
         if graph.source_id in self._pending or len(self._pending) >= READ_AHEAD:
             self._flush()
@@ -177,16 +171,7 @@ class Importer:
 
     def _correct(self) -> None:
         """Write the corrections of stored sources that are new, or later than the stored ones."""
-        namespace = self._store.namespace
-        if any(name != namespace for name in self._report.namespaces):
-            own = [
-                item.moved(namespace, self._moved[id_])
-                for item in self._corrections
-                for id_ in item.source_ids
-                if id_ in self._moved
-            ]
-        else:
-            own = self._corrections
+        own = self._corrections
         stored = {item.target_id: item.changed_at for item in self._store.corrections.read()} if own else {}
         later = [item for item in own if item.changed_at > stored.get(item.target_id, "")]
         self._report.corrections = self._store.corrections.write(later)

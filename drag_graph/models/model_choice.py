@@ -87,6 +87,18 @@ def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
     return ServedEmbedder(Server.of(spec, privacy))
 
 
+def follow_store(settings: Settings, recorded: tuple[str, int] | None) -> Settings:
+    """Return the settings with the built-in embedder that filled the store, if theirs is `auto`.
+
+    `recorded` is the name and dimension that the store records, None if it is empty.
+    """
+    if settings.embedder == "auto" and recorded is not None:
+        for choice, name in (("lexical", LexicalEmbedder().name), ("minilm", MINILM)):
+            if name == recorded[0]:
+                return settings.model_copy(update={"embedder": choice})
+    return settings
+
+
 def make_student(settings: Settings, embedder: Embedder, privacy: Check | None = None) -> Student:
     """Return the student of the settings: nearest, gguf:FILE, transformers:NAME_OR_PATH, PLUGIN:NAME, or a served model.
 

@@ -45,8 +45,6 @@ class CommunityChanges:
     """Ids of communities that are removed if they have no member."""
     summarised: Sequence[Community] = ()
     """Their name, summary, summariser and vector are written, unless `member_hash` has changed since they were read."""
-    lost_vectors: Sequence[str] = ()
-    """Ids of communities whose vectors are removed if they are all zeros."""
 
 
 @dataclass(frozen=True, slots=True)

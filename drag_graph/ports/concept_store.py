@@ -102,8 +102,6 @@ class Changes:
 
     They count as linked afterwards, unless they have an entity without a concept or kept evidence without a vector.
     """
-    lost_vectors: Sequence[str] = ()
-    """Ids of evidence and concepts whose vectors are removed if they are all zeros; these concepts lose their cluster."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,11 +44,13 @@ class Correction(Value):
         """When it was made or undone."""
         return max(self.created_at, self.undone_at)
 
-    def moved(self, namespace: str, source_id: str) -> "Correction":
-        """Return a claim's correction in another namespace, where its source has the id `source_id`."""
+    def is_of_claim(self, namespace: str) -> bool:
+        """Return whether this is about one claim, and its target is the id of that claim."""
+        if self.kind != "claim" or len(self.source_ids) != 1:
+            return False
+        (source_id,) = self.source_ids
         subject, object_ = (content_id(namespace, "entity", source_id, name) for name in (self.subject, self.object))
-        target = claim_id(source_id, subject, object_, self.predicate_key)
-        return self.model_copy(update={"target_id": target, "source_ids": (source_id,)})
+        return self.target_id == claim_id(source_id, subject, object_, self.predicate_key)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON, as `correct --json` prints it."""

@@ -3,7 +3,7 @@
 Every store passes the contract suite (`drag_graph.testing.stores`).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
@@ -96,14 +96,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A stored subgraph `before` as `read` returned it, and `after`, which lacks a part of it.
-
-    Answers that name any of the ids `gone` are erased. `after.aggregation` derives the simple edges.
-    """
+    """A stored subgraph `before` as `read` returned it, and `after`, which replaces it; its aggregation derives the edges."""
 
     before: Subgraph
     after: Subgraph
-    gone: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +249,10 @@ class GraphStore(Protocol):
         """Erase what has these ids, and parts of other sources, in one transaction. Unknown ids are left out.
 
         A source goes with its subgraph, all answers that rest on it, and concepts (with their judgements) that no entity refers
-        to any more. A site goes with its summaries. An entity, evidence, call or answer is erased only if its source is not
-        stored. Their corrections are erased as well.
+        to any more. A site goes with its summaries. Their corrections are erased as well.
 
         A reduction replaces `before` by `after`, unless something else is stored by now. What is left keeps its vectors and
-        concepts. Of reductions only answers, concepts, and communities that lose their summaries are counted.
+        concepts. Of reductions only concepts, and communities that lose their summaries, are counted.
         """
 
     def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:

@@ -108,10 +108,12 @@ class Teacher(Protocol):
     @property
     def fingerprint(self) -> str:
         """Its part of the settings hash: the name, and for a file the hash of its content."""
+        return self.name
 
     @property
     def is_model(self) -> bool:
         """Whether it is a model, live or recorded, that gives as many items as it is asked for; not what people wrote."""
+        return True
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return a validated reply. Thread-safe.
@@ -121,7 +123,8 @@ class Teacher(Protocol):
         """
 
     def close(self) -> None:
-        """Release files and connections."""
+        """Release files and connections, if it has any."""
+        return
 
 
 SYSTEM_HEADER = "[SYSTEM]\n"

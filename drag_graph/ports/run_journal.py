@@ -16,8 +16,6 @@ RunState = Literal["running", "died", "ended"]
 STATUSES: tuple[Status, ...] = ("complete", "quarantined", "skipped", "pending")
 SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out", "cost_usd")
 """Fields that are summed over the results of a run."""
-REBUILT = "simple edges rebuilt under these settings"
-"""Beginning of the only note of a query that was stored with simple edges of other settings."""
 UNREAD = "Rules extract triples from English only"
 """Beginning of a note about evidence in other languages."""
 
@@ -77,20 +75,19 @@ class Entry:
     """A query of a run: the number of its line, the query, and the hash of the settings under which it is distilled.
 
     For a refresh, `edition` is the time at which the stored subgraph was made. The hash includes it, so that the results of one
-    edition do not count for another. `remark` is that of the input line.
+    edition do not count for another.
     """
 
     line: int
     query: Query
     settings_hash: str
     edition: str = ""
-    remark: str = ""
 
     @classmethod
     def of(cls, line: InputLine, query: Query, settings_hash: Callable[[Query], str]) -> Self:
         """Return the entry of a line. Its settings hash includes the line's edition."""
         hash_ = settings_hash(query)
-        return cls(line.number, query, f"{hash_}/{line.edition}" if line.edition else hash_, line.edition, line.remark)
+        return cls(line.number, query, f"{hash_}/{line.edition}" if line.edition else hash_, line.edition)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 PREFIX = "DRAG_GRAPH_"
 """Prefix of the variables that are settings."""
-BY_RULES = frozenset({"patterns", "spacy", "rules"})
+BY_RULES = frozenset({"patterns", "rules"})
 """Extractors and summarisers that use no model."""
 ANSWER_TOKENS = 256
 """Default of `max_answer_tokens`."""

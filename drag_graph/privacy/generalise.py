@@ -5,41 +5,13 @@ from string import ascii_uppercase
 
 import regex
 
-from drag_graph.privacy.public_names import cities, countries, folded
+from drag_graph.privacy.public_names import DATA, cities, countries, folded
 from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span
 
-_WORDS = {
-    "EMAIL": "an e-mail address",
-    "PHONE": "a phone number",
-    "URL": "a web address",
-    "CREDIT_CARD": "a payment card number",
-    "IBAN": "a bank account number",
-    "BANK_ACCOUNT": "an account number",
-    "CRYPTO_WALLET": "a wallet address",
-    "NATIONAL_ID": "an identity number",
-    "PASSPORT": "a passport number",
-    "DRIVER_LICENSE": "a licence number",
-    "PATIENT_ID": "a patient number",
-    "INSURANCE_ID": "an insurance number",
-    "EMPLOYEE_ID": "a staff number",
-    "DEVICE_ID": "a serial number",
-    "IP_ADDRESS": "an IP address",
-    "MAC_ADDRESS": "a hardware address",
-    "COORDINATES": "a position on the map",
-    "SECRET": "a secret key",
-    "PASSWORD": "a password",
-    "USER_NAME": "a user name",
-    "STREET_ADDRESS": "a street address",
-    "POSTCODE": "a postal code",
-    "PLATE": "a number plate",
-    "ORGANIZATION": "an organization",
-    "JOB": "a professional",
-    "PLACE": "a place",
-    "DATE": "a date",
-    "DATE_OF_BIRTH": "a date of birth",
-    "AGE": "an age",
-}
+_ROWS = (line.partition(": ") for line in (DATA / "replacements.txt").read_text(encoding="utf-8").splitlines())
+_WORDS = {kind: words for kind, _, words in _ROWS}
+"""The words that replace a detail, by its type."""
 _DETERMINER = Pattern(r"(?i)\b(?:an?|the|my|your|his|her|its|our|their|this|that|one)\s+$")
 _NUMBERED = "|".join(sorted((word.split(" ", 1)[1] for word in _WORDS.values()), key=len, reverse=True))
 _WHERE = "|".join(sorted({*cities().values(), *countries().values()}, key=len, reverse=True))

@@ -41,10 +41,7 @@ def guard() -> str:
 def _name_model() -> str:
     for module in _PACKAGES:
         if find_spec(module) is None:
-            raise MissingExtra(
-                f"The package {module.replace('_', '-')} is not installed.",
-                hint="Install it with: pip install 'drag-graph[privacy]'.",
-            )
+            raise MissingExtra(f"The package {module.replace('_', '-')} is not installed.", extra="privacy")
     name = english_model()
     if name is None:
         raise MissingExtra(

@@ -71,9 +71,7 @@ class Vault:
 
     def __init__(self, path: Path) -> None:
         if find_spec("cryptography") is None:
-            raise MissingExtra(
-                "The package cryptography is not installed.", hint="Install it with: pip install 'drag-graph[privacy]'."
-            )
+            raise MissingExtra("The package cryptography is not installed.", extra="privacy")
         self.path = path
         self._lock = threading.Lock()
         self._file: SqliteFile | None = None

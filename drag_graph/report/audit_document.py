@@ -1,11 +1,10 @@
 """The audit of an answer as a JSON document, and a subgraph as text."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from drag_graph.ask.audit_snapshot import unshown
-from drag_graph.errors import NotStored, StoreError
+from drag_graph.errors import NotStored
 from drag_graph.graph.rejected_claims import claims_of_edges, without_rejected
 from drag_graph.manage.content_ids import is_evidence_id, wrong_ids
 from drag_graph.manage.short_ids import full_id
@@ -37,19 +36,6 @@ def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
     document = answer_document(stored_answer(store, prefix))
     compare_with_store(document, store)
     return document
-
-
-def self_contained(answer: Answer, store: GraphStore, sent: Sent) -> Answer:
-    """Return the answer with its whole audit in the snapshot, including unshown triples and the teacher's requests.
-
-    If the store cannot be read, what it would add is missing.
-    """
-    document = answer_document(answer)
-    with suppress(StoreError):
-        compare_with_store(document, store)
-    lines = [{name: value for name, value in line.items() if name not in {"live", "changed"}} for line in document["lines"]]
-    privacy = {**document["privacy"], "teacher_saw": seen_by_teacher(document["calls"], sent)}
-    return answer.model_copy(update={"snapshot": {**answer.snapshot, "lines": lines, "privacy": privacy}})
 
 
 def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:

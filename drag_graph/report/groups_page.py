@@ -1,4 +1,4 @@
-"""`graph components` and `communities` with `--format html`: the largest groups as a picture that opens offline (ADR 5)."""
+"""`communities --format html`: the largest groups as a picture that opens offline (ADR 5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

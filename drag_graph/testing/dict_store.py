@@ -12,9 +12,8 @@ from typing import Any, Self
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.graph.proof import own_refs, proof_of
-from drag_graph.graph.rejected_claims import claims_gone
 from drag_graph.graph.subgraph_checks import COUNTED, added, check, check_answers, check_embedder, dropped, outcome_of, problem
-from drag_graph.manage.erasing import counts_gone, names_any
+from drag_graph.manage.erasing import counts_of
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.correction_store import Correction
 from drag_graph.ports.graph_store import (
@@ -223,28 +222,19 @@ class DictStore:
     def erase(self, ids: Sequence[str], reductions: Sequence[Reduction] = ()) -> Erased:
         check([item.after for item in reductions], self._namespace)
         with self.content() as content:
-            loose = {id_ for id_ in set(ids) - content.subgraphs.keys() if self._is_loose(id_, content)}
-            for id_ in loose:
-                del content.answers[id_]
             sites = [content.sites.known.pop(id_) for id_ in set(ids) & content.sites.known.keys()]
             for site in sites:
                 del content.sites.summaries[site.id]
             going = content.subgraphs.keys() & set(ids)
             erased = Erased.sum_of(
                 [
-                    Erased({"Edge": len(sites)} if sites else {}, frozenset(loose)),
+                    Erased({"Edge": len(sites)} if sites else {}),
                     self._erase_sources(ids, content),
                     *(self._reduce(item, content) for item in reductions),
                 ]
             )
-            targets = {id_ for item in reductions for id_ in claims_gone(item, erased)}
-            erase_corrections(content, going, targets | erased.answer_ids)
+            erase_corrections(content, going, erased.answer_ids)
             return erased
-
-    @staticmethod
-    def _is_loose(answer_id: str, content: Content) -> bool:
-        answer = content.answers.get(answer_id)
-        return answer is not None and not content.subgraphs.keys() >= set(answer.source_ids)
 
     @staticmethod
     def _erase_sources(source_ids: Sequence[str], content: Content) -> Erased:
@@ -252,7 +242,7 @@ class DictStore:
         before = len(content.links.concepts)
         going = [content.subgraphs.pop(id_) for id_ in dict.fromkeys(source_ids) if id_ in content.subgraphs]
         for graph in going:
-            counts += counts_gone(graph, None)
+            counts += counts_of(graph)
             parts = {item.id for part in (graph.entities, graph.evidence) for item in part}
             content.links.forget(graph, parts, written(content))
         ids = {graph.source_id for graph in going}
@@ -274,11 +264,7 @@ class DictStore:
         lost = {part.id for parts in (before.entities, before.evidence) for part in parts} - remaining_ids
         content.links.forget(before, lost, written(content))
         open_ids = content.members.open(before, content)
-        resting = [answer for answer in content.answers.values() if id_ in answer.source_ids]
-        answers = frozenset(answer.id for answer in resting if names_any(answer, item.gone))
-        for answer_id in answers:
-            del content.answers[answer_id]
-        return Erased({"Concept": concepts - len(content.links.concepts), "Community": len(open_ids)}, answers)
+        return Erased({"Concept": concepts - len(content.links.concepts), "Community": len(open_ids)})
 
     def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
         with self.content() as content:

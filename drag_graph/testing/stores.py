@@ -21,7 +21,7 @@ from drag_graph.testing.contract.exchanging import ExchangeContract
 from drag_graph.testing.contract.keeping import StoreContract
 from drag_graph.testing.contract.linking import ConceptContract
 from drag_graph.testing.contract.linking_beside import BesideContract
-from drag_graph.testing.contract.looking import StatisticsContract
+from drag_graph.testing.contract.looking import LinkedEdgesContract
 from drag_graph.testing.contract.refreshing import RefreshContract
 from drag_graph.testing.contract.registering import RegistryContract
 from drag_graph.testing.contract.saving import SavingContract
@@ -43,7 +43,7 @@ class GraphStoreContract(
     SecondTeacherContract,
     RegistryContract,
     CorrectionContract,
-    StatisticsContract,
+    LinkedEdgesContract,
     StoreContract,
 ):
     """Every promise of `drag_graph.ports.graph_store.GraphStore`."""

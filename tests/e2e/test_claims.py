@@ -38,7 +38,7 @@ def asked(cli, store, *flags):
 
 
 @pytest.mark.parametrize("merge", ["max", "noisy-or"])
-def test_a_weak_claim_does_not_reach_the_student_and_is_in_the_audit(cli, store, distilled, tmp_path, merge):
+def test_a_weak_claim_does_not_reach_the_student_and_is_in_the_audit(cli, store, distilled, merge):
     distilled(0.1, 0.9, "--merge", merge)
     answer = asked(cli, store)
     assert [line["text"] for line in answer["lines"]] == [INCREASES]
@@ -54,9 +54,6 @@ def test_a_weak_claim_does_not_reach_the_student_and_is_in_the_audit(cli, store,
         "Some say that aspirin reduces bleeding.",
     )
     assert "threshold" in weak["why"]
-    asked(cli, store, "--no-keep", "-o", tmp_path / "answer.json")
-    (in_file,) = cli("audit", tmp_path / "answer.json", "--store", tmp_path / "nothing", "--json").json["lines"]
-    assert in_file == line | {"live": None, "changed": None}
     assert weak["calls"]
     for form in ("table", "html", "prov"):
         done = cli("audit", answer["answer_id"], "--store", store, "--format", form)
@@ -80,13 +77,6 @@ def test_two_claims_that_contradict_each_other_are_two_lines_that_say_so(cli, st
     assert f"drag:edge/{second['id']}" in cli("audit", answer["answer_id"], "--store", store, "--format", "prov").out
     assert "disputed" in cli("show", answer["source_ids"][0], "--store", store).out
     assert "disputed" in cli("show", answer["source_ids"][0], "--store", store, "--format", "text").out
-    stats = cli("graph", "stats", "--store", store, "--json").json
-    assert stats["contradictions"]["number"] == 1
-    assert {edge["id"]: edge["contradicts"] for edge in stats["weakest_edges"]} == {
-        first["id"]: [second["id"]],
-        second["id"]: [first["id"]],
-    }
-    assert "disputed" in cli("graph", "stats", "--store", store).out
     assert cli("db", "verify", "--store", store).code == 0
 
 
@@ -113,30 +103,13 @@ def test_edges_are_made_anew_without_asking_anyone(cli, store, distilled):
     assert cli("db", "verify", "--store", store).code == 0
 
 
-def test_an_answer_that_is_not_kept_can_be_audited_from_its_file(cli, store, distilled, tmp_path):
+def test_an_answer_that_is_not_kept_changes_nothing(cli, store, distilled):
     distilled(0.8, 0.8)
     before = cli("export", "--store", store, "--full").out
-    answer = asked(cli, store, "--no-keep", "-o", tmp_path / "answer.json")
+    answer = asked(cli, store, "--no-keep")
     assert answer["answer_id"] is None
     assert answer["not_kept"]
-    told = cli("ask", QUESTION, "--store", store, "--mode", "graph", "--no-keep", "-o", tmp_path / "answer.json", "--force").err
-    assert f"drag-graph audit {tmp_path / 'answer.json'}" in told
     assert cli("export", "--store", store, "--full").out == before
-    audit = cli("audit", tmp_path / "answer.json", "--json")
-    assert audit.code == 0, audit.err
-    assert [line["text"] for line in audit.json["lines"]] == [line["text"] for line in answer["lines"]]
-    assert [line["live"] for line in audit.json["lines"]] == [None, None]
-    assert all(triple["calls"] for line in audit.json["lines"] for triple in line["triples"])
-    for form in ("table", "html", "prov"):
-        assert cli("audit", tmp_path / "answer.json", "--format", form).code == 0
-    assert cli("audit", audit.json["answer_id"], "--store", store).code == 3
-    asked(cli, store, "--no-keep", "-o", tmp_path / "answer.json.gz")
-    assert cli("audit", tmp_path / "answer.json.gz", "--json").json["lines"] == audit.json["lines"]
-    only = cli("ask", QUESTION, "--store", store, "--mode", "graph", "--no-keep", "-o", "-").json
-    assert only["format"] == "drag-graph answers"
-    refused = cli("ask", QUESTION, "--store", store, "-o", tmp_path / "other.json")
-    assert (refused.code, "--no-keep" in refused.err) == (2, True)
-    assert cli("ask", QUESTION, "--store", store, "--no-keep", "-o", tmp_path / "answer.json").code == 2
 
 
 @pytest.mark.parametrize("store", ["neo4j"], indirect=True)
@@ -153,35 +126,11 @@ def test_who_may_only_read_in_neo4j_asks_without_keeping(cli, store, distilled, 
     assert answer["not_kept"]
 
 
-def test_of_a_file_of_answers_one_is_named(cli, store, distilled, tmp_path):
-    distilled(0.8, 0.8)
-    questions = tmp_path / "questions.jsonl"
-    lines = [{"question": QUESTION}, {"question": QUESTION, "options": ["less", "more"]}]
-    questions.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    done = cli("ask", "--file", questions, "--store", store, "--no-keep", "-o", tmp_path / "answers.json", "--json")
-    assert done.code == 0, done.err
-    ids = [item["id"] for item in json.loads((tmp_path / "answers.json").read_text(encoding="utf-8"))["answers"]]
-    assert len(set(ids)) == 2
-    several = cli("audit", tmp_path / "answers.json")
-    assert several.code == 2
-    assert all(id_[:12] in several.err for id_ in ids)
-    assert cli("audit", tmp_path / "answers.json", "--answer", ids[1], "--json").json["answer_id"] == ids[1]
-    assert cli("audit", tmp_path / "answers.json", "--answer", "nothing").code == 3
-    assert cli("audit", questions).code == 2
-
-
-def test_distilling_under_another_threshold_makes_the_edges_anew_and_asks_nobody(cli, store, distilled, tmp_path):
+def test_distilling_under_another_threshold_changes_nothing_and_names_the_command_that_does(cli, store, distilled):
     first = distilled(0.3, 0.9)
     assert first["calls"] > 0
     again = distilled(0.3, 0.9, "--threshold", 0.2)
-    assert (again["calls"], again["edges"], first["edges"]) == (0, 2, 1)
-    assert "rebuilt" in again["notes"][0]
-    assert cli("aggregate", "--store", store, "--strategy", "predicate", "--threshold", 0.95).code == 0
-    back = distilled(0.3, 0.9)
-    assert (back["calls"], back["edges"]) == (0, 1)
-    said = "simple edges rebuilt under these settings: strategy pair (was predicate), threshold 0.7 (was 0.95)"
-    assert back["notes"] == [said]
-    assert distilled(0.3, 0.9)["notes"] == []
-    assert cli("aggregate", "--store", store, "--strategy", "predicate", "--threshold", 0.95).code == 0
-    shown = cli("distill", "-q", QUESTION, "--teacher", f"curated:{tmp_path / 'curated.jsonl'}", "--store", store)
-    assert shown.err == f"1 stored already; {said}\n"
+    assert (again["calls"], again["edges"], first["edges"]) == (0, 1, 1)
+    assert "drag-graph aggregate" in again["notes"][0]
+    assert cli("aggregate", "--store", store, "--threshold", 0.2).code == 0
+    assert distilled(0.3, 0.9, "--threshold", 0.2)["notes"] == []

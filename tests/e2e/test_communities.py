@@ -69,8 +69,6 @@ def by_model(server):
 @ON_BOTH
 def test_communities_are_made_once_and_only_what_changed_is_summarised_again(cli, distill, server):
     distill(LINES)
-    foreseen = cli(*by_model(server), "--dry-run", "--json").json
-    assert (foreseen["communities"], foreseen["new"], foreseen["calls"], server.count()) == (3, 3, 3, 0)
     first = cli(*by_model(server), "--json")
     assert first.code == 0, first.err
     assert (first.json["totals"]["made"], first.json["totals"]["calls"], server.count("summaries")) == (3, 3, 3)
@@ -92,7 +90,7 @@ def test_communities_are_made_once_and_only_what_changed_is_summarised_again(cli
     assert cli("db", "verify").code == 0
 
 
-def test_communities_by_rules_are_shown_found_and_drawn(cli, distill, tmp_path):
+def test_communities_by_rules_are_shown_and_drawn(cli, distill, tmp_path):
     distill(LINES)
     printed = cli("communities", "--min-size", "3")
     assert printed.code == 0, printed.err
@@ -100,10 +98,7 @@ def test_communities_by_rules_are_shown_found_and_drawn(cli, distill, tmp_path):
     assert "3 new, 0 removed, 3 summarised, 0 unchanged; 0 calls" in printed.out
     shown = cli("communities", "--show", "--json").json["communities"]
     assert {item["summariser"] for item in shown} == {"rules/1"}
-    (best,) = cli("communities", "--find", "Where does the beetle live?", "--limit", "1", "--json").json["communities"]
-    assert BEETLE in best["name"]
-    assert best["summary"] == next(item["summary"] for item in shown if item["id"] == best["id"])
-    assert BEETLE in cli("communities", "--find", "beetle").out
+    assert any(BEETLE in item["name"] for item in shown)
     page = tmp_path / "c.html"
     assert cli("communities", "--show", "--format", "html", "-o", page).code == 0
     html = page.read_text(encoding="utf-8")
@@ -144,7 +139,6 @@ def test_a_reply_that_is_unusable_a_budget_and_what_cannot_be(cli, distill, serv
     assert "is summarised by rules: The teacher's reply is unusable" in done.err
     assert cli(*by_model(server)).code == 0
     assert cli("communities", "--summariser", "curated:x").code == 2
-    assert cli("communities", "--show", "--dry-run").code == 2
     priced = ("--summariser", "gpt-4o-mini", "--summariser-base-url", server.url, "--budget-usd")
     assert cli("communities", *priced, "0.000001").code == 5
     assert cli("communities", *priced, "1").code == 0

@@ -117,27 +117,22 @@ def test_a_claim_that_is_marked_wrong_is_left_out_until_that_is_undone(run, cli,
     assert cli("correct", claim, "--undo", "--store", store).code == NOT_STORED
 
 
-def test_a_correction_travels_with_an_export_and_not_into_another_namespace(run, cli, store, distilled, tmp_path):
+def test_a_correction_travels_with_an_export(run, cli, store, distilled, tmp_path):
     made = run("correct", claim_of_edge(run, distilled), "--wrong")
     assert made["author"] == getpass.getuser()
     answer = run("ask", QUESTION)["answer_id"]
     run("correct", answer, "--wrong", "--note", "It says nothing.")
-    assert cli("export", "--format", "subgraphs", "-o", tmp_path / "graph.jsonl.gz", "--store", store).code == 0
-    target = ("--store", tmp_path / "other.lbug")
-    for namespace in ("default", "theirs"):
-        there = (*target, "--namespace", namespace)
-        done = cli("import", tmp_path / "graph.jsonl.gz", *there, "--json")
-        assert (done.code, done.json["corrections"]) == (0, 1)
-        assert cli("import", tmp_path / "graph.jsonl.gz", *there, "--json").json["corrections"] == 0
-        (correction,) = cli("correct", *there, "--json").json["corrections"]
-        assert (correction["target_id"] == made["target_id"]) == (namespace == "default")
-        assert correction["created_at"] == made["created_at"]
-        assert WRONG not in texts(cli("ask", QUESTION, *there, "--json").json["lines"])
-    undone = cli("correct", correction["target_id"], "--undo", *target, "--namespace", "theirs")
+    assert cli("export", "--format", "subgraphs", "-o", tmp_path / "graph.jsonl", "--store", store).code == 0
+    there = ("--store", tmp_path / "other.lbug")
+    done = cli("import", tmp_path / "graph.jsonl", *there, "--json")
+    assert (done.code, done.json["corrections"]) == (0, 1)
+    assert cli("import", tmp_path / "graph.jsonl", *there, "--json").json["corrections"] == 0
+    (correction,) = cli("correct", *there, "--json").json["corrections"]
+    assert (correction["target_id"], correction["created_at"]) == (made["target_id"], made["created_at"])
+    assert WRONG not in texts(cli("ask", QUESTION, *there, "--json").json["lines"])
+    undone = cli("correct", correction["target_id"], "--undo", *there)
     assert undone.code == 0, undone.err
-    assert WRONG in texts(cli("ask", QUESTION, *target, "--namespace", "theirs", "--json").json["lines"])
-    assert WRONG not in texts(cli("ask", QUESTION, *target, "--json").json["lines"])
-    assert cli("correct", made["target_id"], "--wrong", *target, "--namespace", "theirs").code == NOT_STORED
+    assert WRONG in texts(cli("ask", QUESTION, *there, "--json").json["lines"])
     exported = cli("export", "--store", store).out.splitlines()
     records = [record for record in map(json.loads, exported) if record.get("label") == "Correction"]
     assert sorted(record["properties"]["kind"] for record in records) == ["answer", "claim"]

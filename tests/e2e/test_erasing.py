@@ -133,24 +133,12 @@ def test_the_text_is_in_no_file_of_ours(place, filled):
         assert [graph.query.id for graph in store.read(filled)] == [other]
 
 
-def test_what_a_call_and_a_model_said_is_gone_from_every_path(place, filled, monkeypatch):
-    secret, other = filled
-    answers = [place.run("ask", "--query-id", id_)["answer_id"] for id_ in filled]
+def test_the_sources_of_a_model_are_erased_when_that_is_confirmed(place, filled, monkeypatch):
     with place.open() as store:
-        calls = {call.stage: call.id for call in store.read([secret])[0].calls}
-        model = store.read([other])[0].calls[0].model
-    done = place.run("db", "erase", "--teacher-call", calls["triples"], "--yes")
-    assert done["erased"]["TRIPLE"] == 2
-    assert done["erased"]["Answer"] == 1
-    with place.open() as store:
-        (left,) = store.read([secret])
-        assert (left.triples, left.edges, left.entities, left.graph) == ((), (), (), "evidence_only")
-    assert [row["name"] for row in place.execute("concepts")] == ["beetles", "insects"]
-    place.run("db", "erase", "--teacher-call", calls["evidence"][:14], "--yes")
-    nothing_is_found(place, secret, answers[0])
+        model = store.read([filled[1]])[0].calls[0].model
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
     assert "]:\nError: Nothing was erased" in place.run("db", "erase", "--where", f"model={model}", code=2)
-    assert place.run("db", "erase", "--where", f"model={model}", "--yes")["erased"]["Query"] == 1
+    assert place.run("db", "erase", "--where", f"model={model}", "--yes")["erased"]["Query"] == 2
     with place.open() as store:
         assert list(store.records()) == []
     assert place.execute("concepts") == []
@@ -162,12 +150,10 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
     assert "created-before" in place.run("db", "erase", "--where", "text=x", "--yes", code=2)
     for text in ("yesterday", "now", "2026", "Q1", "01/02/2026"):
         assert f"'{text}' is not a date" in place.run("db", "erase", "--where", f"created-before={text}", "--yes", code=2)
-    for flag in ("--query-id", "--teacher-call"):
-        for text in (filled[0][:3], f"{filled[0][:3]}  ", " ", "     ", "\t"):
-            assert "too short" in place.run("db", "erase", flag, text, "--yes", code=2)
-        assert "Pass one of" in place.run("db", "erase", flag, "", "--yes", code=2)
+    for text in (filled[0][:3], f"{filled[0][:3]}  ", " ", "     ", "\t"):
+        assert "too short" in place.run("db", "erase", "--query-id", text, "--yes", code=2)
+    assert "Pass one of" in place.run("db", "erase", "--query-id", "", "--yes", code=2)
     assert "is not a condition" in place.run("db", "erase", "--where", " ", "--yes", code=2)
-    assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zzzz", "--yes", code=3)
     nothing = {"what": "all queries and documents where input_id=nobody", "note": "nothing matches"}
     would_erase = dict.fromkeys(("Query", "Document", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Answer"), 0)
     for flags in (["--yes"], []):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from tiny_gguf import write_tiny_gguf
 
 from drag_graph import DragGraph
 from drag_graph.errors import Interrupted
@@ -370,31 +369,6 @@ def test_a_judge_compares_two_modes(cli, open_task, tmp_path):
     assert "Judge big (judge/1): the first wins 1, loses 0, ties 2 of 3" in said.out
     refused = cli("eval", "compare", folder, folder, "--mode", "evidence,none", "--judge", "nearest")
     assert (refused.code, "does not support" in refused.err) == (2, True)
-
-
-def test_its_prompts_become_tasks_of_the_harness(cli, evaluate, tmp_path):
-    student = ("--student", f"gguf:{write_tiny_gguf(tmp_path / 'tiny.gguf')}", "--scoring", "option-text")
-    assert evaluate("--modes", "none,evidence", *student).code == 0
-    done = cli("eval", "harness", tmp_path / "outcome", tmp_path / "tasks")
-    assert "drag_graph_task_none,drag_graph_task_evidence" in done.out
-    configuration = json.loads((tmp_path / "tasks" / "drag_graph_task_evidence.yaml").read_text())
-    rows = [json.loads(line) for line in Path(configuration["dataset_kwargs"]["data_files"]["test"]).read_text().splitlines()]
-    fact = f"Facts:\n- {ROWS[0][3]}\n\n"
-    assert rows[0]["prompt"] == f"{fact}Question: {ROWS[0][0]}\nAnswer:"
-    assert [(row["options"], row["gold"]) for row in rows] == [(options, gold) for _, options, gold, _ in ROWS]
-    items = (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()
-    failed = json.dumps({**json.loads(items[0]), "error": "the model said nothing", "prompt_hash": ""})
-    (tmp_path / "outcome" / "items.jsonl").write_text("".join(f"{line}\n" for line in [failed, *items[1:]]))
-    again = cli("eval", "harness", tmp_path / "outcome", tmp_path / "fewer", "--json")
-    assert again.json["left_out"] == {"drag_graph_task_none": 1, "drag_graph_task_evidence": 0}
-    assert len((tmp_path / "fewer" / "drag_graph_task_none.jsonl").read_text().splitlines()) == len(ROWS) - 1
-
-
-def test_an_outcome_of_another_way_to_ask_is_no_task_of_the_harness(cli, evaluate, tmp_path):
-    evaluate("--modes", "none")
-    done = cli("eval", "harness", tmp_path / "outcome", tmp_path / "tasks")
-    assert done.code == 2
-    assert "--scoring option-text" in done.err
 
 
 def test_the_application_evaluates_reports_progress_and_resumes_after_a_cancellation(task, tmp_path, monkeypatch):

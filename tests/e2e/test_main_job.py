@@ -155,14 +155,12 @@ def test_where_nothing_is_stored_a_student_that_can_answers_by_itself_and_says_s
     assert "nothing relevant is stored" in asked.json["reason"]
 
 
-def test_an_unaided_answer_is_told_from_others_in_a_table_a_sum_and_an_audit(cli, store, distilled, tmp_path):
+def test_an_unaided_answer_is_told_from_others_in_a_table_and_a_sum(cli, store, distilled, tmp_path):
     questions = tmp_path / "far.jsonl"
     questions.write_text('{"question": "How do I change oil?", "options": ["by draining it", "never"]}\n')
     asked = cli("ask", "--file", questions, "--store", store)
     assert "(unaided)" in asked.out
     assert "answered 1, unaided 1" in asked.out
-    cli("ask", "--file", questions, "--no-keep", "-o", tmp_path / "far.json", "--store", store)
-    assert "was shown no line" in cli("audit", tmp_path / "far.json").out
 
 
 def test_what_is_missing_is_distilled_first(cli, store, distilled):

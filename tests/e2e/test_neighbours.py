@@ -44,10 +44,10 @@ def test_each_format_has_every_node_and_relationship(cli, filled, tmp_path):
     assert (tmp_path / "cypher").read_text().startswith("CREATE CONSTRAINT")
 
 
-def test_an_export_can_be_compressed_and_is_never_empty_without_a_word(cli, filled, tmp_path):
-    err = exported(cli, "graphml", tmp_path / "graph.graphml.gz", "--namespace", "other")
+def test_an_export_is_never_empty_without_a_word(cli, filled, tmp_path):
+    err = exported(cli, "graphml", tmp_path / "graph.graphml", "--namespace", "other")
     assert "Nothing is stored" in err
-    assert len(nx.read_graphml(tmp_path / "graph.graphml.gz")) == 0
+    assert len(nx.read_graphml(tmp_path / "graph.graphml")) == 0
 
 
 def test_a_format_belongs_to_one_method(cli, filled):

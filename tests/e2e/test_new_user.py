@@ -52,11 +52,6 @@ def test_the_id_of_the_input_is_an_id(cli, filled):
     assert (missing.code, "There is no query or document 'kidney'" in missing.err) == (3, True)
 
 
-def test_an_answer_file_that_is_missing_cannot_be_read(cli, filled):
-    done = cli("audit", "nofile.json", *filled)
-    assert (done.code, "Cannot read nofile.json: No such file" in done.err) == (2, True)
-
-
 def test_answers_are_listed_the_newest_first(cli, filled):
     assert "There are no answers" in cli("answers", *filled).out
     first = cli("ask", "--query-id", "kidney", "--json", *filled).json

@@ -26,7 +26,7 @@ def test_the_store_is_refused_and_stays_whole(cli, filled, tmp_path):
     hard = tmp_path / "hard.jsonl"
     hard.hardlink_to(filled)
     for place in (filled, tmp_path / "x" / ".." / filled.name, link, hard, f"{filled}.wal", f"{filled}.ledger"):
-        for command in (("export",), ("show", query, "--format", "html"), ("graph", "stats")):
+        for command in (("export",), ("show", query, "--format", "html")):
             done = cli(*command, "--store", filled, "-o", place, "--force")
             assert (command, place, done.code) == (command, place, 2)
             assert "belongs to the store or its ledger" in done.err
@@ -36,7 +36,7 @@ def test_the_store_is_refused_and_stays_whole(cli, filled, tmp_path):
 def test_a_file_that_is_there_wants_force(cli, filled, tmp_path, questions):
     questions = Path(shutil.copy(questions, tmp_path / "questions.jsonl"))
     before = questions.read_bytes()
-    for command in (("export",), ("show",), ("graph", "top"), ("graph", "components")):
+    for command in (("export",), ("show",)):
         done = cli(*command, "--store", filled, "-o", questions)
         assert (command, done.code) == (command, 2)
         assert "--force" in done.err
@@ -57,7 +57,7 @@ def test_another_store_is_not_replaced_and_the_hint_does_not_offer_it(cli, fille
 
 def test_tables_go_into_the_file_and_a_dash_is_stdout(cli, filled, tmp_path):
     query = first_query(cli, filled)
-    commands = {"show": ("show",), "one": ("show", query), "stats": ("graph", "stats"), "groups": ("graph", "components")}
+    commands = {"show": ("show",), "one": ("show", query)}
     for name, command in commands.items():
         printed = cli(*command, "--store", filled, "-o", "-")
         done = cli(*command, "--store", filled, "-o", tmp_path / name)

@@ -103,11 +103,6 @@ def test_what_was_asked_without_the_service_is_not_kept(run):
     assert "Trace it back" not in alone
 
 
-def test_an_answer_file_is_read_next_to_the_service(run):
-    assert run("ask", QUESTION, "--no-keep", "-o", "answer.json", "--no-service").code == 0
-    assert run("audit", "answer.json").out == run("audit", "answer.json", "--no-service").out != ""
-
-
 def test_an_answer_is_streamed_by_the_service(folder):
     settings = Settings(store="graph.lbug")
     client = ServiceClient(running_service(settings.service_path), settings, {"mode": "evidence", "max_lines": 1})
@@ -125,7 +120,6 @@ def test_an_answer_is_streamed_by_the_service(folder):
         (("ask", QUESTION, "--student", "nearest", "--reidentify"), "--student, --reidentify"),
         (("ask", QUESTION, "--distill-missing", "--teacher", "ollama/x"), "--teacher, --distill-missing"),
         (("ask", "--file", "questions.jsonl"), "--file"),
-        (("ask", QUESTION, "--no-keep", "-o", "answer.json"), "--output"),
         (("ask", QUESTION, "--verbose"), "--verbose"),
         (("search", "turbine", "--privacy", "off"), "--privacy"),
         (("audit", "abcd", "--local"), "--local"),
@@ -138,7 +132,7 @@ def test_a_flag_that_the_service_cannot_honour_is_refused_by_name(run, command, 
     assert "--no-service" in refused.err
 
 
-@pytest.mark.parametrize("command", [("distill", "-q", "Why?", "--teacher", "ollama/x"), ("db", "repair")])
+@pytest.mark.parametrize("command", [("distill", "-q", "Why?", "--teacher", "ollama/x"), ("aggregate",)])
 def test_other_commands_say_that_the_service_holds_the_store(run, command):
     refused = run(*command)
     assert refused.code == 3

@@ -76,22 +76,6 @@ def test_several_questions_and_lists_are_read_beside_a_writer(writer, tmp_path):
         assert len(graph.show()) == 1
 
 
-def test_asking_goes_on_while_a_write_of_the_same_object_waits(writer, tmp_path):
-    writer.store_next()
-    with DragGraph(tmp_path / "graph.lbug", embedder="lexical") as graph:
-        first = next(iter(read_queries(EXAMPLES / "questions.jsonl"))).query
-        graph.ask(first.text, first.options)
-        run = graph.ingest(text="The Moon causes tides.", name="note", wait=False)
-        began = time.monotonic()
-        while time.monotonic() - began < 2:
-            assert graph.ask(first.text, first.options).result.not_kept == WRITTEN_ELSEWHERE
-        assert not run.is_done
-        assert time.monotonic() - began < 10
-        writer.stdin.close()
-        writer.wait(timeout=60)
-        assert run.result(30).totals()["added"] == 1
-
-
 OTHER = """
 import sys
 from drag_graph.app import DragGraph

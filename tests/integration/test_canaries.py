@@ -425,17 +425,6 @@ def test_a_cloud_model_sees_no_statement_about_a_person_to_summarise(work, serve
         assert_clean("request", json.dumps(request.body))
 
 
-def test_communities_are_looked_for_by_the_asked_words(work, server, away, rewriter, monkeypatch):
-    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "openai/embedder")
-    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER_BASE_URL", away)
-    distill(away)
-    drag_graph("communities", "--min-size", "2")
-    before = len(server.of("embeddings"))
-    drag_graph("communities", "--find", QUESTION)
-    assert len(server.of("embeddings")) == before + 1
-    assert_nothing_left(server, work)
-
-
 def test_a_line_is_found_and_erased_by_its_own_id_which_the_vault_alone_knows(work, server, away, rewriter):
     first = distill(away)["queries"][0]["id"]
     answer = json.loads(

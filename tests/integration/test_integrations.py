@@ -1,4 +1,7 @@
-"""The retrievers and converters for other libraries, each inside a pipeline of its library."""
+"""The retrievers and converters for other libraries, each inside a pipeline of its library.
+
+The libraries are imported in the tests: collecting the tests must not take the seconds that they need to load.
+"""
 
 import asyncio
 import importlib
@@ -11,22 +14,9 @@ from types import SimpleNamespace
 
 import neo4j
 import pytest
-from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough
-from llama_index.core.llms import MockLLM
-from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.response_synthesizers import get_response_synthesizer
-from neo4j_graphrag.generation import GraphRAG
-from neo4j_graphrag.llm import LLMInterfaceV2, LLMResponse
 
 from drag_graph import DragGraph
 from drag_graph.errors import ConfigurationError, MissingExtra
-from drag_graph.integrations.langchain import LangChainRetriever, from_graph_documents, to_graph_document
-from drag_graph.integrations.llama_index import LlamaIndexRetriever
-from drag_graph.integrations.neo4j_graphrag import Neo4jGraphRagRetriever
 
 BUDGET = """# Orchid project
 
@@ -66,6 +56,13 @@ def check_metadata(metadata, graph):
 
 
 def test_a_langchain_chain_answers_from_what_the_retriever_finds(graph):
+    from langchain_core.language_models import FakeListChatModel
+    from langchain_core.output_parsers import StrOutputParser
+    from langchain_core.prompts import ChatPromptTemplate
+    from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+
+    from drag_graph.integrations.langchain import LangChainRetriever
+
     prompts = []
 
     def show(prompt):
@@ -93,11 +90,19 @@ def test_a_langchain_chain_answers_from_what_the_retriever_finds(graph):
 
 
 def test_search_arguments_restrict_a_retriever(graph):
+    from drag_graph.integrations.langchain import LangChainRetriever
+
     only = LangChainRetriever(graph=graph, search={"sources": ["harbour.txt"]})
     assert {item.metadata["source"] for item in only.invoke("What drives the crane?")} == {"harbour.txt"}
 
 
 def test_a_llama_index_query_engine_answers_from_what_the_retriever_finds(graph):
+    from llama_index.core.llms import MockLLM
+    from llama_index.core.query_engine import RetrieverQueryEngine
+    from llama_index.core.response_synthesizers import get_response_synthesizer
+
+    from drag_graph.integrations.llama_index import LlamaIndexRetriever
+
     retriever = LlamaIndexRetriever(graph, limit=3)
     engine = RetrieverQueryEngine(retriever, get_response_synthesizer(llm=MockLLM()))
     answer = engine.query(QUESTION)
@@ -121,27 +126,35 @@ def test_the_example_of_the_docs_runs(graph, monkeypatch):
         assert isinstance(names["documents"], list)
 
 
-class RepeatingModel(LLMInterfaceV2):
-    """Answers with its prompt."""
+def repeating_model():
+    """Return a model that answers with its prompt."""
+    from neo4j_graphrag.llm import LLMInterfaceV2, LLMResponse
 
-    def __init__(self):
-        super().__init__(model_name="repeating")
+    class RepeatingModel(LLMInterfaceV2):
+        def __init__(self):
+            super().__init__(model_name="repeating")
 
-    def invoke(self, input, **_given):  # noqa: A002
-        return LLMResponse(content=input[-1]["content"])
+        def invoke(self, input, **_given):  # noqa: A002
+            return LLMResponse(content=input[-1]["content"])
 
-    async def ainvoke(self, input, **given):  # noqa: A002
-        return self.invoke(input, **given)
+        async def ainvoke(self, input, **given):  # noqa: A002
+            return self.invoke(input, **given)
+
+    return RepeatingModel()
 
 
 def test_graphrag_of_neo4j_answers_from_a_store_in_neo4j(neo4j_lts, monkeypatch, tmp_path):
+    from neo4j_graphrag.generation import GraphRAG
+
+    from drag_graph.integrations.neo4j_graphrag import Neo4jGraphRagRetriever
+
     uri, user, password = neo4j_lts
     monkeypatch.setenv("NEO4J_USERNAME", user)
     monkeypatch.setenv("NEO4J_PASSWORD", password)
     settings = {"embedder": "lexical", "privacy": "off", "namespace": f"graphrag-{uuid.uuid4().hex[:8]}"}
     with DragGraph(uri, **settings) as graph, neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver:
         fill(graph, tmp_path / "library")
-        rag = GraphRAG(Neo4jGraphRagRetriever(driver, graph), RepeatingModel())
+        rag = GraphRAG(Neo4jGraphRagRetriever(driver, graph), repeating_model())
         result = rag.search(QUESTION, retriever_config={"top_k": 2}, return_context=True)
         assert "The Norrland Foundation pays the budget" in result.answer
         items = result.retriever_result.items
@@ -153,6 +166,8 @@ def test_graphrag_of_neo4j_answers_from_a_store_in_neo4j(neo4j_lts, monkeypatch,
 
 
 def test_graphrag_of_neo4j_wants_a_store_in_neo4j(graph):
+    from drag_graph.integrations.neo4j_graphrag import Neo4jGraphRagRetriever
+
     with pytest.raises(ConfigurationError, match=r"graph\.lbug is not a Neo4j store"):
         Neo4jGraphRagRetriever(None, graph)
 
@@ -171,6 +186,8 @@ def relationship(subject, kind, object_, **properties):
 
 
 def graph_document(text, *relationships, **source):
+    from langchain_core.documents import Document
+
     return SimpleNamespace(nodes=[], relationships=relationships, source=Document(page_content=text, **source))
 
 
@@ -180,6 +197,8 @@ def stored(graph, name):
 
 
 def test_graph_documents_are_stored_with_their_passages(graph):
+    from drag_graph.integrations.langchain import from_graph_documents
+
     works = relationship("Anna Berg", "WORKS_FOR", "Gotland Ferries", confidence=0.9)
     invented = relationship("Anna Berg", "MARRIED_TO", "Karl Sand")
     text = "Anna Berg works for Gotland Ferries. She lives in Visby."
@@ -197,6 +216,8 @@ def test_graph_documents_are_stored_with_their_passages(graph):
 
 
 def test_a_subgraph_goes_to_graph_documents_and_back(graph):
+    from drag_graph.integrations.langchain import from_graph_documents, to_graph_document
+
     first = stored(graph, "harbour.txt")
     document = to_graph_document(first)
     assert {(node.id, node.properties["entity_id"]) for node in document.nodes} == {(it.name, it.id) for it in first.entities}
@@ -215,6 +236,8 @@ def test_a_subgraph_goes_to_graph_documents_and_back(graph):
 
 
 def test_a_graph_document_needs_a_text_and_a_name_of_its_own(graph):
+    from drag_graph.integrations.langchain import from_graph_documents
+
     before = len(graph.show())
     good = graph_document("Anna works.", metadata={"source": "a"})
     for bad in (graph_document("", metadata={"source": "b"}), graph_document("Text."), good):
@@ -228,6 +251,7 @@ def test_a_graph_document_needs_a_text_and_a_name_of_its_own(graph):
     [("langchain", "langchain_core"), ("llama_index", "llama_index.core"), ("neo4j_graphrag", "neo4j_graphrag")],
 )
 def test_a_missing_library_names_the_extra(module, package, monkeypatch):
+    importlib.import_module(f"drag_graph.integrations.{module}")
     for name in [name for name in sys.modules if name.partition(".")[0] == package.partition(".")[0]]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, f"drag_graph.integrations.{module}")

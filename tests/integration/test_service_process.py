@@ -62,7 +62,7 @@ def test_the_command_answers_and_ends(tmp_path, process):
     reply = httpx.post(f"{printed['address']}/api/v1/ask", json={"question": QUESTION}, timeout=60, trust_env=False)
     assert reply.json()["answer"] == TEXTS["steam.txt"]
     with pytest.raises(StoreLocked), DragGraph(tmp_path / "graph.lbug", embedder="lexical", store_timeout=0.1) as other:
-        other.store.repair()
+        other.aggregate()
     service.send_signal(signal.SIGTERM)
     _, log = service.communicate(timeout=60)
     assert service.returncode == 0

@@ -17,14 +17,11 @@ ALIASES = {
     "eval": "evaluation",
     "hub": "evaluation",
     "ingest": "documents",
-    "lm-eval": "evaluation",
     "picture": "integrations",
     "ray": "cluster",
     "rivals": "evaluation",
     "serve": "service",
 }
-NOT_INSTALLED = {"lm_eval": "lm-eval"}
-"""Distributions of modules that the tests do without."""
 
 
 def imported_modules():
@@ -45,7 +42,7 @@ def test_every_imported_package_is_declared():
     }
     distributions = packages_distributions()
     modules = set(imported_modules()) - set(sys.stdlib_module_names) - {"drag_graph", "cli"}
-    names = {module: distributions.get(module) or [NOT_INSTALLED.get(module, module)] for module in modules}
+    names = {module: distributions.get(module) or [module] for module in modules}
     assert not {module for module, those in names.items() if not declared & {canonicalize_name(one) for one in those}}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from drag_graph.app import DragGraph, RunHandle, exchange
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.errors import BudgetReached, ConfigurationError, InputError
+from drag_graph.errors import BudgetReached, ConfigurationError, InputError, StoreUnfit
 from drag_graph.settings import Settings
 
 
@@ -307,3 +307,15 @@ def test_it_closes_after_its_process_has_left_the_folder_and_after_the_folder_is
         graph.close()
     with DragGraph(tmp_path / "folder-False" / "graph.lbug", embedder="lexical") as graph:
         assert len(graph.show()) == 1
+
+
+def test_an_automatic_embedder_is_the_one_that_filled_the_store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with DragGraph("graph.lbug", embedder="lexical", privacy="off") as graph:
+        graph.ingest(text="The Moon causes tides.", name="note")
+    with DragGraph("graph.lbug", embedder="auto", privacy="off") as graph:
+        assert graph.ask("What causes tides?").lines
+        graph.ingest(text="The wind causes waves.", name="wind").result()
+        assert {subgraph.title for subgraph in graph.show()} == {"note", "wind"}
+    with DragGraph("graph.lbug", embedder="minilm", privacy="off") as graph, pytest.raises(StoreUnfit, match="MiniLM"):
+        graph.ask("What causes tides?")

@@ -15,13 +15,10 @@ from drag_graph.evaluation import baselines
 from drag_graph.evaluation import plots as pictures
 from drag_graph.evaluation.environment import file_hash
 from drag_graph.evaluation.evaluation_run import shuffled_subgraphs
-from drag_graph.evaluation.harness_tasks import write_tasks
 from drag_graph.evaluation.intervals import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.metrics import macro_f1, token_f1
-from drag_graph.evaluation.outcome import ABOUT, ITEMS, Record, compare_records, figures, leakage, markdown_table, read_records
+from drag_graph.evaluation.outcome import ITEMS, Record, compare_records, figures, leakage, markdown_table, read_records
 from drag_graph.evaluation.tasks import TaskItem, in_split, read_task
-from drag_graph.files import write_lines
-from drag_graph.identity import sha256_of
 from drag_graph.inputs import make_query
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.students.option_scoring import option_scores, softmax
@@ -366,54 +363,6 @@ def test_an_unknown_task_is_an_error_that_names_the_known_ones(tmp_path):
 
 
 # -- outcomes
-
-
-def write_about(folder, scoring, line_order="best-first"):
-    about = {"task": "wet", "scoring": scoring, "settings": {"line_order": line_order}}
-    write_lines(folder / ABOUT, [json.dumps(about)])
-
-
-@pytest.mark.parametrize(
-    ("line_order", "facts"), [("best-first", "- one\n- two\n- three\n- four"), ("best-last", "- two\n- one\n- four\n- three")]
-)
-def test_a_task_of_the_harness_has_the_lines_in_the_order_of_the_outcome(tmp_path, line_order, facts):
-    prompt = f"Facts:\n{facts}\n\nQuestion: Is it wet?\nAnswer:"
-    lines = ("one", "two", "three", "four")  # two of evidence, two edges
-    asked = replace(
-        record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=lines, prompt_hash=sha256_of([prompt])
-    )
-    write_lines(tmp_path / ITEMS, [json.dumps(asdict(asked))])
-    write_about(tmp_path, "option-text-norm", line_order)
-    write_tasks(tmp_path, tmp_path / "tasks")
-    assert json.loads((tmp_path / "tasks" / "drag_graph_wet_graph.jsonl").read_text())["prompt"] == prompt
-
-
-@pytest.mark.parametrize(("scoring", "last"), [("option-text-mutual-info", True), ("option-text", False)])
-def test_no_task_of_the_harness_is_written_where_one_cannot_be(tmp_path, scoring, last):
-    prompt = "Question: Is it wet?\nAnswer:"
-    asked = replace(
-        record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=(), prompt_hash=sha256_of([prompt])
-    )
-    other = replace(asked, mode="evidence", prompt_hash=asked.prompt_hash if last else "another")
-    write_lines(tmp_path / ITEMS, (json.dumps(asdict(one)) for one in (asked, other)))
-    write_about(tmp_path, scoring)
-    with pytest.raises(InputError) as caught:
-        write_tasks(tmp_path, tmp_path / "tasks")
-    assert "option-text-norm" in caught.value.hint
-    assert not (tmp_path / "tasks").exists()
-
-
-def test_a_task_of_the_harness_leaves_out_what_failed(tmp_path):
-    prompt = "Question: Is it wet?\nAnswer:"
-    asked = replace(
-        record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=(), prompt_hash=sha256_of([prompt])
-    )
-    records = [asked, replace(asked, id="b", error="the model said nothing", prompt_hash="", correct=False)]
-    write_lines(tmp_path / ITEMS, (json.dumps(asdict(one)) for one in records))
-    write_about(tmp_path, "option-text")
-    assert write_tasks(tmp_path, tmp_path / "tasks") == {"drag_graph_wet_graph": 1}
-    [row] = [json.loads(line) for line in (tmp_path / "tasks" / "drag_graph_wet_graph.jsonl").read_text().splitlines()]
-    assert (row["prompt"], row["gold"]) == (prompt, 0)
 
 
 def test_a_failed_item_counts_as_failed():

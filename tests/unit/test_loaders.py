@@ -135,14 +135,6 @@ def test_a_number_in_a_text_is_an_index_unless_an_option_reads_so(tmp_path, name
         make_query("q", ["wood", "steam"], answer="2")
 
 
-def test_two_questions_with_one_id_are_both_read_and_the_second_says_so(tmp_path):
-    (tmp_path / "q.jsonl").write_text(
-        '{"id": "1", "question": "a"}\n{"id": "1", "question": "b"}\n{"id": "1", "question": "a"}\n'
-    )
-    remarks = [line.remark for line in read_queries(tmp_path / "q.jsonl")]
-    assert remarks == ["", "The id '1' also belongs to another question, on line 1.", ""]
-
-
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\x00\x00", b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj", b"\xff\xfe{\x00"])
 def test_a_binary_file_is_one_error(tmp_path, content):
     (tmp_path / "q.jsonl").write_bytes(content)

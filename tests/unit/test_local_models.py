@@ -12,7 +12,6 @@ from drag_graph.models.embedders.local_embedder import LocalEmbedder
 from drag_graph.models.model_choice import is_here, make_embedder
 from drag_graph.settings import Settings
 
-pytest.importorskip("sentence_transformers")
 TEXTS = ["Der Zug fährt", "火车开", "รถไฟ", "a much longer text about trains " * 9]
 
 

@@ -46,21 +46,9 @@ def test_the_checksum_is_of_the_text_not_of_its_line_ends(folder):
     assert (migration.checksum, statements) == (plain, ("A", "B"))
 
 
-@pytest.mark.parametrize(
-    ("files", "complaint"),
-    [
-        ({}, "no migrations"),
-        ({"V0002__late": "A;"}, "without a gap"),
-        ({"V0001__a": "A;", "V0003__c": "C;"}, "without a gap"),
-        ({"V0001__a": "A;", "V0001__b": "B;"}, "without a gap"),
-        ({"V1__a": "A;"}, "is named V0001__some_name"),
-        ({"V0001__A b": "A;"}, "is named V0001__some_name"),
-        ({"V0001__a": "// nothing;\n ;\n"}, "no statement"),
-    ],
-)
-def test_unusable_files_are_refused(folder, files, complaint):
-    with pytest.raises(ConfigurationError, match=complaint):
-        migrate.known("neo4j", folder(**files))
+def test_a_folder_without_migrations_is_refused(folder):
+    with pytest.raises(ConfigurationError, match="no migrations"):
+        migrate.known("neo4j", folder())
 
 
 @pytest.mark.parametrize("done", [0, 1, 2, 3])
@@ -122,6 +110,8 @@ def test_a_migration_that_fails_is_not_counted_and_the_next_is_not_tried():
     assert tried == [1]
 
 
-def test_both_dialects_have_the_same_versions():
+def test_both_dialects_have_the_same_versions_without_a_gap():
     numbered = [[(item.version, item.name) for item, _ in migrate.known(dialect)] for dialect in DIALECTS]
     assert numbered[0] == numbered[1]
+    assert [version for version, _ in numbered[0]] == list(range(1, len(numbered[0]) + 1))
+    assert all(statements for dialect in DIALECTS for _, statements in migrate.known(dialect))

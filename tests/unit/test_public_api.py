@@ -13,7 +13,7 @@ from cli.command_table import SUMMARIES, load_command
 from drag_graph.app.resource_user import ResourceUser
 
 SNAPSHOT = Path(__file__).with_name("public_api.txt")
-GROUPS = {"db": "store", "edge": "sites", "eval": "evaluation", "graph": "overview"}
+GROUPS = {"db": "store", "edge": "sites", "eval": "evaluation"}
 """Command groups whose group of methods has another name."""
 METHODS = {
     ("import",): "import_",
@@ -67,7 +67,7 @@ def api():
             continue
         if fields := getattr(value, "model_fields", None):
             lines += [f"    {field}: {short(inspect.formatannotation(info.annotation))}" for field, info in fields.items()]
-        elif name != "AsyncDragGraph":  # derived from DragGraph
+        else:
             lines += [f"    {line}" for line in members(value)]
     return "\n".join(lines) + "\n"
 

@@ -1,3 +1,4 @@
+import re
 import string
 
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.stores.shared import cypher_files as queries
-from drag_graph.stores.shared.cypher_files import DIALECTS, Statement, load, load_from
+from drag_graph.stores.shared.cypher_files import DIALECTS, load, load_from
 
 ENGINES_OWN = {
     # A server has other writers and linkers to wait for, indexes that fill in the background or hold vectors, and can be away.
@@ -75,61 +76,13 @@ def test_a_statement_of_a_topic_is_loaded_by_its_name_alone(write, tmp_path):
     path = write(HEADER.format("none") + "RETURN 2", folder="ladybug/reading/deeper")
     assert load_from(tmp_path, "find", "ladybug").path == path
     assert load_from(tmp_path, "find", "neo4j").text == "RETURN 1"
-    assert queries.names("neo4j", tmp_path) == ["find"]
-
-
-def test_a_name_in_two_topics_of_a_dialect_is_refused(write, tmp_path):
-    paths = [write(HEADER.format("none") + "RETURN 1", folder=f"neo4j/{topic}") for topic in ("reading", "writing")]
-    with pytest.raises(ConfigurationError, match="two statements 'find'") as raised:
-        load_from(tmp_path, "find", "neo4j")
-    assert all(str(path) in str(raised.value) for path in paths)
-
-
-def test_a_header_may_go_on_and_explain(write, tmp_path):
-    write("// what: finds\n//   it\n// parameters: a (at least 1, as in $zzz),\n//   b\n// returns: nothing\nRETURN $a + $b")
-    assert load_from(tmp_path, "find", "neo4j").parameters == {"a", "b"}
+    assert list(queries.statement_files(tmp_path, "neo4j")) == ["find"]
 
 
 def test_what_looks_like_a_parameter_in_a_comment_or_a_literal_is_none(write, tmp_path):
     body = "MATCH (n) // $no\nWHERE n.x = '$no \\' $no' AND n.`$no` = \"$no\" /* $no\n$no */ AND n.y = $yes RETURN n"
     write(HEADER.format("yes") + body)
     assert load_from(tmp_path, "find", "neo4j").parameters == {"yes"}
-
-
-@pytest.mark.parametrize(
-    ("declared", "body", "complaint"),
-    [
-        ("a, b", "RETURN $a", "b declared but not used"),
-        ("a", "RETURN $a + $b", "b used but not declared"),
-        ("none", "RETURN $a", "a used but not declared"),
-        ("a", "RETURN $a2", "a declared but not used; parameter a2 used but not declared"),
-    ],
-)
-def test_declared_and_used_parameters_must_agree(write, tmp_path, declared, body, complaint):
-    path = write(HEADER.format(declared) + body)
-    with pytest.raises(ConfigurationError) as raised:
-        load_from(tmp_path, "find", "neo4j")
-    assert str(path) in str(raised.value)
-    assert complaint in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("RETURN 1", "lacks what, parameters, returns"),
-        ("// what: x\n// returns: y\nRETURN 1", "lacks parameters"),
-        ("// what:\n// parameters: none\n// returns: y\nRETURN 1", "lacks what"),
-        (HEADER.format("none"), "no statement under the header"),
-        (HEADER.format("none") + "\n;\n", "no statement under the header"),
-        ("", "lacks"),
-    ],
-)
-def test_an_incomplete_file_is_refused(write, tmp_path, text, complaint):
-    path = write(text)
-    with pytest.raises(ConfigurationError) as raised:
-        load_from(tmp_path, "find", "neo4j")
-    assert str(path) in str(raised.value)
-    assert complaint in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["missing", "../common/find", "Find", "", "find.cypher", "find\n"])
@@ -139,7 +92,7 @@ def test_a_name_that_is_none_is_refused(write, tmp_path, name):
         load_from(tmp_path, name, "neo4j")
 
 
-def test_binding_wants_exactly_the_declared_parameters(write, tmp_path):
+def test_binding_wants_exactly_the_parameters_of_the_text(write, tmp_path):
     path = write(HEADER.format("a, b") + "RETURN $a + $b", name="bound_here")
     statement = load_from(tmp_path, "bound_here", "ladybug")
     for parameters in ({"a": 1}, {"a": 1, "b": 2, "c": 3}, {}, {"a": 1, "c": 2}):
@@ -150,11 +103,6 @@ def test_binding_wants_exactly_the_declared_parameters(write, tmp_path):
     assert statement.bind(a=1, b=None) == ("RETURN $a + $b", {"a": 1, "b": None})
     assert ("ladybug", "bound_here") in queries.executed
     queries.executed.discard(("ladybug", "bound_here"))
-
-
-def test_only_the_loader_makes_a_statement(tmp_path):
-    with pytest.raises(TypeError):
-        Statement("loose", "neo4j", "RETURN 1", frozenset(), tmp_path)
 
 
 @settings(deadline=None)
@@ -168,12 +116,27 @@ def test_no_literal_hides_a_parameter_after_it(tmp_path_factory, text):
     assert load_from(root, "q", "neo4j").parameters == {"real"}
 
 
-def test_all_statements_of_the_project_load():
+def test_all_statements_say_what_they_do_and_which_parameters_they_have():
+    root = queries.folder_beside_or_inside("cypher")
     for dialect in DIALECTS:
-        loaded = [load(name, dialect) for name in queries.names(dialect)]
-        assert loaded
-        assert [statement.name for statement in loaded] == queries.names(dialect)
-        assert load(loaded[0].name, dialect) is loaded[0]
+        for name, path in queries.statement_files(root, dialect).items():
+            statement = load(name, dialect)
+            assert statement.text, path
+            header = path.read_text(encoding="utf-8").split("\n" + statement.text[:20])[0].replace("\n// ", " ")
+            what, parameters, returns = re.fullmatch(
+                r"// what: *(.+?) parameters: *(.+?) returns: *(.+)", " ".join(header.split()), re.DOTALL
+            ).groups()
+            assert what
+            assert returns
+            declared = set(re.findall(r"\w+", re.sub(r"\([^()]*\)", " ", parameters))) - {"none"}
+            assert declared == statement.parameters, path
+
+
+def test_a_name_is_in_one_topic_of_a_dialect():
+    root = queries.folder_beside_or_inside("cypher")
+    for part in ("common", *DIALECTS):
+        names = [path.stem for path in (root / part).rglob("*.cypher")]
+        assert len(names) == len(set(names))
 
 
 def test_statement_files_are_in_common_or_in_both_dialects():

@@ -3,13 +3,9 @@
 import io
 
 import pytest
-from typer.testing import CliRunner
 
-from cli.app import app
 from drag_graph import errors
 from drag_graph.app import DragGraph
-from drag_graph.app.store_group import RepairReport, StoreGroup
-from drag_graph.manage.verification import Repair
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.testing.builders import as_distilled, make_document_subgraph, make_subgraph
@@ -33,19 +29,14 @@ def vector():
     return tuple(EMBEDDER.embed(["a question"])[0].tolist())
 
 
-def test_a_store_is_migrated_described_verified_and_repaired(graph):
-    assert graph.store.migrate(dry_run=False).to_dict()["applied"]
+def test_a_store_is_migrated_described_and_verified(graph):
+    assert graph.store.migrate().to_dict()["applied"]
     assert graph.store.migrate().to_dict() == {"store": str(graph.settings.store), "applied": []}
     fill(graph, as_distilled(make_subgraph(1, embedding=vector())))
     status = graph.store.status().to_dict()
     assert (status["embedder"], status["counts"]["Query"], status["migrations"]["pending"]) == (EMBEDDER.name, 1, [])
     assert status["server"]["running"] is False
     assert graph.store.verify()
-    assert graph.store.repair().to_dict() == {"repairs": []}
-    statistics = graph.overview.stats()
-    assert statistics.counts["Query"] == 1
-    assert graph.overview.components().number == len(graph.overview.components().groups)
-    assert graph.overview.top().to_dict() == {"concepts": []}
 
 
 def test_a_question_is_asked_before_anything_is_erased(graph):
@@ -108,12 +99,3 @@ def test_an_answer_never_denies_what_search_cannot_find_yet(graph):
     fill(graph, as_distilled(make_document_subgraph(1, edges=3)))
     result = graph.ask("What does the beetle eat?", student="nearest")
     assert result.reason.endswith("some evidence is found only by its words before `drag-graph link`")
-
-
-def test_the_table_of_repairs_names_arguments_as_flags(monkeypatch, tmp_path):
-    left = Repair("vector", 1, "Use `embedder=lexical`.", mended=False)
-    monkeypatch.setattr(StoreGroup, "repair", lambda _group: RepairReport((left,)))
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["db", "repair"])
-    assert done.exit_code == 3
-    assert "Use `--embedder lexical`." in done.stdout

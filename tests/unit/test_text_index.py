@@ -229,7 +229,8 @@ def test_damaged_pages_are_found_out_and_searched_around(closed, index):
     index.write_bytes(content)
     with LadybugStore(closed) as store:
         assert found(store) == ["A pump is red."]
-        assert not index.exists()
+    with closing(sqlite3.connect(index)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_a_log_that_was_left_behind_is_deleted_with_the_index(closed, index):

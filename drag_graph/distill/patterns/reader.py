@@ -57,7 +57,6 @@ class ExtractedTriple:
         object: words of the sentence, leading articles off.
         confidence: what triples of this rule are worth, in [0, 1] (see confidence.py).
         rule: the name of the rule that read it.
-        subject_type, object_type: of ENTITY_TYPES, or empty where the rule tells none.
     """
 
     subject: str
@@ -65,8 +64,6 @@ class ExtractedTriple:
     object: str
     confidence: float
     rule: str
-    subject_type: str = ""
-    object_type: str = ""
 
 
 @dataclass

@@ -60,18 +60,7 @@ ABBREVIATIONS = lexicon("abbreviations")
 PLURAL_WITHOUT_S = lexicon("plural_without_s")
 SINGULAR_WITH_S = lexicon("singular_with_s")
 
-FUNCTION_WORDS = (
-    DETERMINERS
-    | PRONOUNS
-    | PREPOSITIONS
-    | SUBORDINATORS
-    | RELATIVES
-    | CONJUNCTIONS
-    | NEGATIONS
-    | QUESTION_WORDS
-    | MODALS
-    | BE
-    | HAVE
-    | DO
-    | frozenset({"to", "'s", "there", "then", "than", "also", "very", "so", "just", "too"})
+FUNCTION_WORDS = frozenset({"to", "'s", "there", "then", "than", "also", "very", "so", "just", "too"}).union(
+    *(DETERMINERS, PRONOUNS, PREPOSITIONS, SUBORDINATORS, RELATIVES, CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, MODALS),
+    *(BE, HAVE, DO),
 )

@@ -5,31 +5,17 @@ unchanged (docs/adr/0012).
 """
 
 import threading
-import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from drag_graph.concurrency.interruption import interrupted
-from drag_graph.errors import DragGraphError, ModelUnavailable, ReplyError
-from drag_graph.jobs.ray.ray_messages import RemoteReservation, returns_errors
+from drag_graph.errors import DragGraphError, ModelUnavailable
+from drag_graph.jobs.ray.ray_messages import returns_errors
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget, Reservation
-from drag_graph.ledger.spending import dollars, nanos
-from drag_graph.ledger.tape import Attempt
-from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ledger.spending import dollars
 from drag_graph.ports.setting_types import Privacy
-from drag_graph.ports.teacher_replies import Reply
 from drag_graph.privacy.gate_opening import open_gate
-
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """An open reservation and its worker."""
-
-    reservation: Reservation
-    worker: int
-    life: str
 
 
 class Keeper:
@@ -43,14 +29,14 @@ class Keeper:
     ) -> None:
         """`ledger` records the spending of `job`, up to `limit_usd`; `vault` belongs to the privacy gate."""
         self._lock = threading.Lock()
-        self._open: dict[str, _Open] = {}
+        self._open: dict[Reservation, tuple[int, str]] = {}
+        """Worker and life by reservation."""
         self._lives: dict[int, str] = {}
         self._problem: DragGraphError | None = None
         self._interrupted = threading.Event()
         try:
             self._ledger = Ledger(ledger)
-            self._account = self._ledger.account(job)
-            self._budget = Budget(limit_usd, self._account)
+            self._budget = Budget(limit_usd, self._ledger.account(job))
             self._gate = open_gate(privacy, vault)
         except DragGraphError as error:  # raised by `check` instead of ending the process
             self._problem = error
@@ -69,9 +55,10 @@ class Keeper:
         self._check()
         with self._lock:
             self._lives[worker] = life
-            lost = [name for name, one in self._open.items() if one.worker == worker and one.life != life]
-            reservations = [self._open.pop(name).reservation for name in lost]
-        for reservation in reservations:
+            lost = [one for one, (other, its_life) in self._open.items() if other == worker and its_life != life]
+            for reservation in lost:
+                del self._open[reservation]
+        for reservation in lost:
             self._budget.settle(reservation, dollars(reservation.amount))
         return self._interrupted.is_set()
 
@@ -80,62 +67,42 @@ class Keeper:
         self._interrupted.set()
 
     @returns_errors
-    def check_outgoing(self, texts: Sequence[str]) -> None:
+    def outgoing(self, texts: list[str]) -> None:
         """Check texts that a worker is about to send; its node must not have the originals. Raises Withheld."""
         self._check()
         if self._gate is not None:
             self._gate.outgoing(texts)
 
     @returns_errors
-    def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
-        """See `Tape.find`."""
+    def tape(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the tape."""
         self._check()
-        return self._ledger.tape.find(model, request)
+        return getattr(self._ledger.tape, method)(*arguments)
 
     @returns_errors
-    def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
-        """See `Tape.record`."""
-        self._check()
-        return self._ledger.tape.record(model, request, payload, attempts)
-
-    @returns_errors
-    def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
-        """See `Tape.quarantine`."""
-        self._check()
-        self._ledger.tape.quarantine(model, request, error, attempts)
-
-    @returns_errors
-    def reserve(self, worker: int, life: str, estimate_usd: float) -> RemoteReservation:
+    def reserve(self, worker: int, life: str, estimate_usd: float) -> Reservation:
         """See `Budget.reserve`; can also raise Interrupted. It waits for other calls, so it has its own concurrency group."""
         self._check()
         if self._interrupted.is_set():
             raise interrupted()
         reservation = self._budget.reserve(estimate_usd)
-        token = RemoteReservation(uuid.uuid4().hex, reservation.key, reservation.amount)
         with self._lock:
             current = self._lives.setdefault(worker, life) == life
             wanted = current and not self._interrupted.is_set()
             if wanted:
-                self._open[token.name] = _Open(reservation, worker, life)
+                self._open[reservation] = (worker, life)
         if not wanted:  # the worker was lost, or the run interrupted, in the meantime: the call will not be made
             self._budget.settle(reservation)
-            if current:
-                raise interrupted()
-            raise ModelUnavailable("This worker process was replaced because it seemed lost.")
-        return token
+            raise interrupted() if current else ModelUnavailable("This worker process was replaced because it seemed lost.")
+        return reservation
 
     @returns_errors
-    def settle(self, token: RemoteReservation, actual_usd: float) -> None:
+    def settle(self, reservation: Reservation, actual_usd: float) -> None:
         """See `Budget.settle`; also works for reservations of an earlier keeper."""
         self._check()
         with self._lock:
-            reserved = self._open.pop(token.name, None)
-        if reserved is not None:
-            self._budget.settle(reserved.reservation, actual_usd)
-        elif token.key is None:
-            self._budget.settle(self._budget.reserve(0.0), actual_usd)
-        else:
-            self._account.settle(token.key, token.amount, nanos(actual_usd))
+            self._open.pop(reservation, None)
+        self._budget.settle(reservation, actual_usd)
 
     def _check(self) -> None:
         if self._problem is not None:

@@ -16,11 +16,7 @@ from drag_graph.jobs.ray.keeper import Keeper
 from drag_graph.jobs.ray.ray_messages import Outcome, answer
 from drag_graph.jobs.ray.ray_worker import Place, Task, Worker
 from drag_graph.model import Aggregation, Query, Subgraph
-from drag_graph.models.embedders.served_embedder import ServedEmbedder
-from drag_graph.models.litellm_library import provider_of
-from drag_graph.models.model_names import litellm_name
 from drag_graph.models.model_server import Server
-from drag_graph.models.provider_variables import provider_variables
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.run_journal import Run
@@ -38,8 +34,8 @@ only actors that request something."""
 _RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
 
 
-class RayDistillation:
-    """`Distills` on a Ray cluster, with `settings.ray_processes` processes. Thread-safe. Close it after use.
+class RayDistillation(Distillation):
+    """Distils on a Ray cluster, with `settings.ray_processes` processes. Thread-safe. Close it after use.
 
     Raises the errors of `Cluster`, StoreUnfit for the ledger, ConfigurationError if the teacher is a file or a node has another
     version of drag-graph, and ModelUnavailable if the workers do not start.
@@ -60,9 +56,8 @@ class RayDistillation:
                 "`engine=ray` requires a model as teacher; curated and tape files are replayed on this machine.",
                 hint="Leave out `engine=ray`.",
             )
-        # Only computes settings hashes; its teacher is never called.
-        self._local = Distillation(settings, embedder, ServedTeacher(Server(settings.teacher)), privacy)
-        self._privacy = privacy
+        # Here the teacher only has a part in the settings hashes; it is never called.
+        super().__init__(settings, embedder, ServedTeacher(Server(settings.teacher)), privacy)
         self._lock = threading.Lock()
         self._workers: list[Any] = []
         self._keeper: Any = None
@@ -74,14 +69,6 @@ class RayDistillation:
         except BaseException:
             self.close()
             raise
-
-    def settings_hash(self, query: Query) -> str:
-        """See `Distillation.settings_hash`."""
-        return self._local.settings_hash(query)
-
-    def aggregation(self, query: Query) -> Aggregation:
-        """See `Distillation.aggregation`."""
-        return self._local.aggregation(query)
 
     def distill(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """See `Distillation.distill`. Also raises ModelUnavailable if the cluster is lost."""
@@ -144,7 +131,7 @@ class RayDistillation:
         )
         until = time.monotonic() + START_SECONDS
         _waited(self._keeper.check.remote(), START_SECONDS)
-        task = Task(name, _needed(settings), embedder.name, __version__, _secrets(settings, embedder), self._privacy)
+        task = Task(name, _needed(settings), embedder.name, __version__, self._privacy)
         actor = remote(Worker).options(
             num_cpus=0,
             memory=_A_BYTE,
@@ -187,17 +174,3 @@ def _needed(settings: Settings) -> Settings:
     """Return the settings without secrets that workers do not need."""
     unused = {"neo4j_password": SecretStr(""), "student_api_key": SecretStr("")}
     return settings.model_copy(update=unused)
-
-
-def _secrets(settings: Settings, embedder: Embedder) -> dict[str, SecretStr]:
-    """Return the variables with the credentials of the models' providers, because workers have their own environment.
-
-    Servers at an address of the user get none.
-    """
-    models = [] if settings.teacher_base_url else [settings.teacher]
-    if isinstance(embedder, ServedEmbedder) and not settings.embedder_base_url:
-        models.append(embedder.name)
-    variables = {}
-    for model in models:
-        variables.update(provider_variables(provider_of(litellm_name(model))))
-    return variables

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from drag_graph.distill.query_distillation import Usage
 from drag_graph.errors import DragGraphError
@@ -11,14 +11,6 @@ from drag_graph.model import Aggregation, Subgraph
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class RemoteReservation(NamedTuple):
-    """A worker's reservation: its `name`, the ledger's `key` if there is one, and the amount in nano-dollars."""
-
-    name: str
-    key: int | None
-    amount: int
 
 
 @dataclass(frozen=True, slots=True)

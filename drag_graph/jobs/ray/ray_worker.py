@@ -3,12 +3,9 @@
 import os
 import threading
 import uuid
-from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
-
-from pydantic import SecretStr
 
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
 from drag_graph.concurrency.threads import long_turns
@@ -23,7 +20,6 @@ from drag_graph.models.locality import Check, unchecked
 from drag_graph.models.model_choice import make_embedder
 from drag_graph.models.model_server import Server
 from drag_graph.models.teachers.served_teacher import ServedTeacher
-from drag_graph.process_environment import adopt_variables
 from drag_graph.settings import Settings
 from drag_graph.version import __version__
 
@@ -37,16 +33,12 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The arguments of a worker: the keeper's name, the settings, and facts about the driver.
-
-    `variables` are the environment variables of the driver that the model's provider reads.
-    """
+    """The arguments of a worker: the keeper's name, the settings, and facts about the driver."""
 
     keeper: str
     settings: Settings
     embedder: str
     version: str
-    variables: Mapping[str, SecretStr] = field(repr=False)
     privacy: str = "off"
     """The level and detectors of the gate that the questions passed."""
 
@@ -62,7 +54,6 @@ class Worker:
         self._making = threading.Lock()
         ExitStack().enter_context(long_turns())  # for the lifetime of this process
         self._made: Distillation | None = None
-        adopt_variables({name: value.get_secret_value() for name, value in task.variables.items()})
         life = uuid.uuid4().hex
         # By name: Ray stores arguments with a handle where a restart may not find them.
         keeper: Any = ray.get_actor(task.keeper)

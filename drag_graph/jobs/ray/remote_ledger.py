@@ -1,14 +1,11 @@
 """Stand-ins for the gate, the tape and the budget in a worker; the keeper answers their calls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, cast
 
-from drag_graph.errors import ReplyError
-from drag_graph.jobs.ray.ray_messages import RemoteReservation, answer
-from drag_graph.ledger.tape import Attempt
-from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
-from drag_graph.ports.teacher_replies import Reply
+from drag_graph.jobs.ray.ray_messages import answer
+from drag_graph.ledger.budget import Reservation
 from drag_graph.privacy.outgoing import texts_of
 
 
@@ -20,26 +17,17 @@ class RemoteGate:
 
     def __call__(self, call: Mapping[str, Any]) -> None:
         """See `Outgoing`."""
-        answer(self._keeper.check_outgoing.remote(list(texts_of(call))))
+        answer(self._keeper.outgoing.remote(list(texts_of(call))))
 
 
 class RemoteTape:
-    """The methods of `Tape` that a teacher calls."""
+    """The methods of `Tape`. When `record` returns, the reply is on the disk of the driver's machine."""
 
     def __init__(self, keeper: Any) -> None:
         self._keeper = keeper
 
-    def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
-        """See `Tape.find`."""
-        return cast("TeacherReply | None", answer(self._keeper.find.remote(model, request)))
-
-    def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
-        """See `Tape.record`. When it returns, the reply is on the disk of the driver's machine."""
-        return cast("TeacherReply", answer(self._keeper.record.remote(model, request, payload, attempts)))
-
-    def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
-        """See `Tape.quarantine`."""
-        answer(self._keeper.quarantine.remote(model, request, error, attempts))
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        return lambda *arguments: answer(self._keeper.tape.remote(method, *arguments))
 
 
 class RemoteBudget:
@@ -51,11 +39,11 @@ class RemoteBudget:
         self._life = life
         self.limited = limit_usd is not None and isfinite(limit_usd)
 
-    def reserve(self, estimate_usd: float) -> RemoteReservation:
+    def reserve(self, estimate_usd: float) -> Reservation:
         """See `Budget.reserve`."""
         reserve = self._keeper.reserve.options(concurrency_group="reserving")
-        return cast("RemoteReservation", answer(reserve.remote(self._worker, self._life, estimate_usd)))
+        return cast("Reservation", answer(reserve.remote(self._worker, self._life, estimate_usd)))
 
-    def settle(self, token: RemoteReservation, actual_usd: float = 0.0) -> None:
+    def settle(self, reservation: Reservation, actual_usd: float = 0.0) -> None:
         """See `Budget.settle`."""
-        answer(self._keeper.settle.remote(token, actual_usd))
+        answer(self._keeper.settle.remote(reservation, actual_usd))

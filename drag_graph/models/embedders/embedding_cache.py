@@ -1,7 +1,7 @@
 """The base class of embedders: it checks shapes, returns zero rows for blank texts and caches vectors."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -31,17 +31,20 @@ class CachingEmbedder:
 
         Raises ModelError if the model cannot be used.
         """
+        return self._embedded(texts, self.encode_texts, self._vectors)
+
+    def _embedded(self, texts: Sequence[str], encode: Callable[[list[str]], Vectors], cache: dict[str, Vectors]) -> Vectors:
         distinct = [text for text in dict.fromkeys(texts) if text.strip()]
         with self._lock:
-            vectors = {text: self._vectors[text] for text in distinct if text in self._vectors}
+            vectors = {text: cache[text] for text in distinct if text in cache}
         missing = [text for text in distinct if text not in vectors]
         if missing:
-            rows = _unit_rows(self.encode_texts(missing))
+            rows = _unit_rows(encode(missing))
             with self._lock:
                 # A copy, because a row would keep the whole array of its call in memory.
-                vectors |= {text: self._vectors.setdefault(text, row.copy()) for text, row in zip(missing, rows, strict=True)}
-                while len(self._vectors) > CACHED_VECTORS:
-                    del self._vectors[next(iter(self._vectors))]
+                vectors |= {text: cache.setdefault(text, row.copy()) for text, row in zip(missing, rows, strict=True)}
+                while len(cache) > CACHED_VECTORS:
+                    del cache[next(iter(cache))]
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for place, text in enumerate(texts):
             if text in vectors:

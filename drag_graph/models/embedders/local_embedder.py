@@ -3,6 +3,7 @@
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,7 +51,7 @@ class LocalEmbedder(CachingEmbedder):
         self._name = _model_name(self._source)
         self._folder: Path | None = None
         self._encoder: Encoder | SentenceEncoder | None = None
-        self._queries = _Queries(self)
+        self._query_vectors: dict[str, Vectors] = {}
         self._tokenizer: Any = None
         self._loading = threading.RLock()
 
@@ -63,7 +64,10 @@ class LocalEmbedder(CachingEmbedder):
         return MINILM_DIMENSION if self._name == MINILM else self._loaded().dimension
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return self.embed(texts) if self._name == MINILM else self._queries.embed(texts)
+        """Return the vectors of questions: a model with prompts embeds one otherwise than the same text in a document."""
+        if self._name == MINILM:
+            return self.embed(texts)
+        return self._embedded(texts, partial(self.encode_texts, as_query=True), self._query_vectors)
 
     def encode_texts(self, texts: list[str], *, as_query: bool = False) -> Vectors:
         """Return a row for each text, which is a query or a document."""
@@ -135,21 +139,6 @@ class LocalEmbedder(CachingEmbedder):
             else:
                 self._folder = named if named.is_dir() else _from_hub(self._source)
         return self._folder
-
-
-class _Queries(CachingEmbedder):
-    """The vectors of queries: a model with prompts embeds a query otherwise than the same text in a document."""
-
-    def __init__(self, model: LocalEmbedder) -> None:
-        super().__init__()
-        self._model = model
-
-    @property
-    def dimension(self) -> int:
-        return self._model.dimension
-
-    def encode_texts(self, texts: list[str]) -> Vectors:
-        return self._model.encode_texts(texts, as_query=True)
 
 
 def _tokenizer_file(folder: Path) -> Path:

@@ -9,7 +9,6 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from drag_graph import log
@@ -27,11 +26,10 @@ from drag_graph.models.teachers.provider_batch_api import (
     MOST_REQUESTS,
     BatchApi,
     BatchState,
-    Progress,
 )
 from drag_graph.models.teachers.reply_reading import Unreadable, fit, read
 from drag_graph.models.teachers.served_teacher import ServedTeacher, attempt_of
-from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 
 WAITS = "waits for a batch"
 _GIVEN_UP = "given up"
@@ -41,7 +39,7 @@ _UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 """Exceptions from lines of an unexpected form."""
 
 
-class BatchTeacher:
+class BatchTeacher(Teacher):
     """`inner`, which must have a tape, asked in batches if possible. Only `ask` is thread-safe.
 
     The cost of replies that no finished pass of another run has used counts as the cost of this run, `run_id`.
@@ -75,14 +73,6 @@ class BatchTeacher:
     @property
     def name(self) -> str:
         return self._inner.name
-
-    @property
-    def fingerprint(self) -> str:
-        return self._inner.fingerprint
-
-    @property
-    def is_model(self) -> bool:
-        return self._inner.is_model
 
     def close(self) -> None:
         self._records.close()
@@ -182,17 +172,14 @@ class BatchTeacher:
         self._index()
         return shortage
 
-    def look(self) -> list[Progress]:
-        """Request the progress of the batches that are not collected yet."""
-        progress = []
+    def look(self) -> list[BatchState]:
+        """Request the state of the batches that are not collected yet."""
+        states = []
         for batch in self._outstanding:
             state = self._state(batch)
             log.event("batch", batch=state.id, status=state.status, total=state.total, completed=state.completed)
-            counts = (state.completed, state.failed, state.total or len(batch.keys))
-            until = datetime.fromtimestamp(state.expires_at, UTC)
-            hint = self._recovery_hint(batch)
-            progress.append(Progress(state.id, state.ended, state.status, *counts, batch.created_at, until, hint))
-        return progress
+            states.append(replace(state, total=state.total or len(batch.keys)))
+        return states
 
     def collect(self) -> int:
         """Record the replies of the batches that have ended. Return the number of these batches.
@@ -275,15 +262,8 @@ class BatchTeacher:
         state = self._api.state(batch.batch_id)
         if state is None:
             message = f"The provider does not know the batch {batch.batch_id}; it may belong to another key or project."
-            raise ModelUnavailable(message, hint=self._recovery_hint(batch))
+            raise ModelUnavailable(message, hint=recovery_hint(batch.batch_id))
         return state
-
-    def _recovery_hint(self, batch: BatchRecord) -> str:
-        """Return the hint for a batch whose replies are not available."""
-        return (
-            "Run the same command again with the key of the batch, or give it up with "
-            f"`drag-graph runs give-up {batch.batch_id}`: it then counts as paid in full, and its requests are sent again."
-        )
 
     def _answers(self, batch: BatchRecord, state: BatchState) -> dict[str, bytes]:
         """Return the reply lines of a batch by key. Raises ModelUnavailable if the provider has counted more."""
@@ -296,7 +276,7 @@ class BatchTeacher:
         expected = counted if state.total else max(counted, 1 if state.output_file else 0)
         if len(answers) < expected:
             message = f"Only {len(answers)} of {expected} replies of the batch {state.id} ({state.status}) can be read."
-            raise ModelUnavailable(message, hint=self._recovery_hint(batch))
+            raise ModelUnavailable(message, hint=recovery_hint(batch.batch_id))
         return answers
 
     def _collect(self, batch: BatchRecord, state: BatchState) -> None:
@@ -354,6 +334,14 @@ class BatchTeacher:
                 self._missing.setdefault(key, []).append(batch.reason)
             answered = ours.difference(batch.missing, batch.direct)
             self._paid.update((key, 1) for key in answered if key not in self._paid)
+
+
+def recovery_hint(batch_id: str) -> str:
+    """Return the hint for a batch whose replies are not available."""
+    return (
+        "Run the same command again with the key of the batch, or give it up with "
+        f"`drag-graph runs give-up {batch_id}`: it then counts as paid in full, and its requests are sent again."
+    )
 
 
 def _part(answer: Any, *names: str) -> Any:

@@ -22,7 +22,7 @@ from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import TeacherCall
 from drag_graph.models.teachers.json_repair import clean, printable
 from drag_graph.models.teachers.reply_validation import parse_reply, valid_entries
-from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import EvidenceItem, Reply, TripleItem
 
 PROMPT_VERSION = "curated"
@@ -43,7 +43,7 @@ class _Entry:
     problems: list[str]
 
 
-class CuratedTeacher:
+class CuratedTeacher(Teacher):
     """A file of curated lines. Thread-safe.
 
     A query is looked up by its text and options, else by its text alone; the first line for a question counts. `problems` has a
@@ -95,9 +95,6 @@ class CuratedTeacher:
         if request.stage == "evidence":
             payload = payload.model_copy(update={"discarded": tuple(entry.problems)})
         return TeacherReply(payload, self._call(request, payload))
-
-    def close(self) -> None:
-        """Do nothing: no file is open."""
 
     def _call(self, request: TeacherRequest, payload: Reply) -> TeacherCall:
         key = request_key(self.name, request)

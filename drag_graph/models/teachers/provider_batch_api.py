@@ -58,23 +58,10 @@ class BatchState:
         """Whether its replies are complete."""
         return self.status in ENDED
 
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The state of a batch, created at `since`. The provider gives it up at `until`.
-
-    `hint` is what the user can do if its replies never come.
-    """
-
-    batch: str
-    ended: bool
-    status: str
-    completed: int
-    failed: int
-    total: int
-    since: datetime
-    until: datetime
-    hint: str
+    @property
+    def until(self) -> datetime:
+        """When the provider gives it up."""
+        return datetime.fromtimestamp(self.expires_at, UTC)
 
     @property
     def awaited(self) -> bool:

@@ -29,7 +29,7 @@ from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.teachers.bounded_schema import bounded_schema, longest
 from drag_graph.models.teachers.highest_price import highest_price, no_price_error
 from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read
-from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import Reply
 
 Message = dict[str, str]
@@ -51,7 +51,7 @@ _REFORMULATE = (
 )
 
 
-class ServedTeacher:
+class ServedTeacher(Teacher):
     """A served model. Thread-safe.
 
     Calls are recorded under `name`, by default the server's model. `check` is called before each request and may raise
@@ -80,14 +80,6 @@ class ServedTeacher:
     @property
     def name(self) -> str:
         return self._model
-
-    @property
-    def fingerprint(self) -> str:
-        return self._model
-
-    @property
-    def is_model(self) -> bool:
-        return True
 
     @property
     def tape(self) -> Tape | None:
@@ -133,9 +125,6 @@ class ServedTeacher:
             return self._tape.record(self._model, request, payload, attempts)
         *earlier, call = calls_of(self._model, request, [attempt.facts(self._model) for attempt in attempts])
         return TeacherReply(payload, call, requests=len(attempts), earlier=tuple(earlier))
-
-    def close(self) -> None:
-        """Do nothing: the ledger belongs to the caller."""
 
     @property
     def by_schema(self) -> bool:

@@ -10,7 +10,6 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import wraps
 from hashlib import sha256
 from pathlib import Path
@@ -76,7 +75,7 @@ _PASSAGE = (
 
 
 def _repaired(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Repeat a method of `LadybugSearch` in memory if the file of the full-text index is damaged or cannot be written."""
+    """Repeat a method of `LadybugSearch` with a new full-text index if the old one is damaged or cannot be written."""
 
     @wraps(method)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -84,8 +83,9 @@ def _repaired(method: Callable[Arguments, Result]) -> Callable[Arguments, Result
             return method(*args, **kwargs)
         except StoreUnfit as error:
             search = args[0]
-            if NAME not in str(error) or not isinstance(search, LadybugSearch) or not search.leave_file():
+            if NAME not in str(error) or not isinstance(search, LadybugSearch) or search.read_only:
                 raise
+            search.erase_index()
             return method(*args, **kwargs)
 
     return call
@@ -96,11 +96,9 @@ class LadybugSearch:
 
     def __init__(self, access: LadybugAccess, *, read_only: bool) -> None:
         self._access = access
-        self._read_only = read_only
+        self.read_only = read_only
         self._indexes: dict[str, VectorIndex] = {}
         self._text_index: TextIndex | None = None
-        self._is_kept = True
-        """Whether the full-text index is in a file."""
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -109,15 +107,6 @@ class LadybugSearch:
             if self._text_index is not None:
                 self._text_index.close()
             self._text_index = None
-
-    def leave_file(self) -> bool:
-        """Use a full-text index in memory from now on; the file is deleted if possible. Return whether there was a file."""
-        with self._lock:
-            was_kept, self._is_kept, self._text_index = self._is_kept, False, None
-        if was_kept and not self._read_only:
-            with suppress(OSError):
-                self.erase_index()
-        return was_kept
 
     def erase_index(self) -> None:
         """Delete the full-text indexes of all namespaces, so that they contain nothing that was erased."""
@@ -163,7 +152,7 @@ class LadybugSearch:
         with self._lock:
             if self._text_index is None:
                 part = "" if namespace == DEFAULT_NAMESPACE else f".{sha256(namespace.encode()).hexdigest()[:12]}"
-                self._text_index = TextIndex(self._index_path(part), read_only=self._read_only, is_kept=self._is_kept)
+                self._text_index = TextIndex(self._index_path(part), read_only=self.read_only)
             self._text_index.update(session, namespace, revision_key(namespace))
             return self._text_index
 

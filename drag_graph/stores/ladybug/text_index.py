@@ -22,41 +22,10 @@ from drag_graph.stores.shared.transaction import Row
 SOURCES_AT_ONCE = 32
 MOST_POSTINGS = 20_000
 """Of the terms of a question, the rarest count: as many as have at most this number of occurrences together."""
-# Vowel signs of Indian and South-East Asian scripts are marks (M), which the tokenizer would take for blanks.
-_TOKENIZER = "tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* M* Co'\""
-_SCHEMA = f"""
-CREATE TABLE state (revision TEXT NOT NULL, links TEXT NOT NULL);
-CREATE TABLE source (
-    id TEXT PRIMARY KEY, revision TEXT NOT NULL, is_document INTEGER NOT NULL, title TEXT NOT NULL, date TEXT NOT NULL,
-    tags TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE unit (
-    n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source_id TEXT NOT NULL, position INTEGER NOT NULL, start INTEGER NOT NULL,
-    page INTEGER, heading TEXT NOT NULL, text TEXT NOT NULL
-);
-CREATE INDEX unit_of_source ON unit (source_id);
-CREATE TABLE passage (
-    n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, unit INTEGER NOT NULL, position INTEGER NOT NULL, start INTEGER NOT NULL,
-    end INTEGER NOT NULL, text TEXT NOT NULL
-);
-CREATE INDEX passage_of_unit ON passage (unit);
-CREATE TABLE fact (
-    n INTEGER PRIMARY KEY, id TEXT NOT NULL, unit INTEGER NOT NULL, evidence_id TEXT NOT NULL, subject_id TEXT NOT NULL,
-    subject TEXT NOT NULL, subject_node TEXT NOT NULL, predicate TEXT NOT NULL, object_id TEXT NOT NULL, object TEXT NOT NULL,
-    object_node TEXT NOT NULL, confidence REAL NOT NULL, predicate_key TEXT NOT NULL
-);
-CREATE INDEX fact_of_unit ON fact (unit);
-CREATE INDEX fact_of_subject ON fact (subject_node, confidence DESC, subject, predicate, object, id);
-CREATE INDEX fact_of_object ON fact (object_node, confidence DESC, subject, predicate, object, id);
-CREATE VIRTUAL TABLE unit_terms USING fts5 (terms, {_TOKENIZER});
-CREATE VIRTUAL TABLE passage_terms USING fts5 (terms, {_TOKENIZER});
-CREATE VIRTUAL TABLE unit_vocabulary USING fts5vocab (unit_terms, row);
-CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab (passage_terms, row)
-"""
 NAME = "full-text index"
 _KIND = FileKind(
     name=NAME,
-    schema=_SCHEMA,
+    schema=Path(__file__).with_name("text_index.sql").read_text(encoding="utf-8"),
     hint="Free disk space or correct the permissions.",
     restore="Delete {path}; it is made again from the store.",
     application=0x64726773,
@@ -69,11 +38,10 @@ Rows = Callable[[str, Sequence[object]], list[Any]]
 class TextIndex:
     """The index of one namespace. Thread-safe. With `read_only`, or if the file cannot be written, changes stay in memory."""
 
-    def __init__(self, path: Path, *, read_only: bool, is_kept: bool = True) -> None:
-        """Without `is_kept`, the file is neither read nor written."""
+    def __init__(self, path: Path, *, read_only: bool) -> None:
         self._path = path
         self._read_only = read_only
-        self._file = self._open() if is_kept else SqliteFile(_KIND)
+        self._file = self._open()
 
     def close(self) -> None:
         """Release the file."""

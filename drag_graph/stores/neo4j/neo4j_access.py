@@ -81,7 +81,6 @@ class Neo4jAccess:
     def in_namespace(self, namespace: str) -> Self:
         """Return the store of another namespace on the same connection; closing either closes both."""
         other = copy(self)
-        other.__dict__.pop("_reads", None)  # belongs to the old namespace
         other.__dict__["_namespace"] = namespace
         return other
 

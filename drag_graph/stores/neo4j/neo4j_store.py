@@ -2,10 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
-from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.paging import pages
 from drag_graph.model import Aggregation, Answer, Subgraph
@@ -31,10 +29,6 @@ SAVE_TRIES = 10
 """Attempts at a save while others write the same sources."""
 READ_TRIES = 3
 """Attempts to read a consistent state alongside writers. After these, the writers are locked out."""
-READ_TOGETHER = 100
-READ_SLOTS = 4
-"""Maximum number of subgraphs that one statement reads for several threads, and number of such statements at a time. Waiting
-readers share a statement, because it costs the client about as much as reading five subgraphs."""
 
 
 class Neo4jStore(Neo4jAccess, SharedStore[Work]):
@@ -91,7 +85,7 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         by_id: dict[str, Subgraph] = {}
         for attempt in range(READ_TRIES + 1):
             alone = attempt == READ_TRIES
-            found_rows = self._subgraphs(ids) if alone else self._reads(ids)
+            found_rows = self._subgraphs(ids, alone=alone)
             by_id |= {
                 row["head"]["id"]: rows.subgraph_of(row, self._namespace) for row in found_rows if alone or rows.is_whole(row)
             }
@@ -100,25 +94,15 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
                 break
         return [by_id[id_] for id_ in source_ids if id_ in by_id]
 
-    @cached_property
-    def _reads(self) -> RequestCoalescer[list[str], list[Row]]:
-        """Takes source ids and returns their rows of `read_subgraphs`."""
-        return RequestCoalescer(self._read_together, most=READ_TOGETHER, slots=READ_SLOTS, size=len)
-
-    def _read_together(self, requests: list[list[str]]) -> list[list[Row]]:
-        ids = list(dict.fromkeys(id_ for request in requests for id_ in request))
-        rows = self.in_reading(lambda work: work.run("read_subgraphs", namespace=self._namespace, source_ids=ids))
-        by_id = {row["head"]["id"]: row for row in rows}
-        return [[by_id[id_] for id_ in request if id_ in by_id] for request in requests]
-
-    def _subgraphs(self, source_ids: list[str]) -> list[Row]:
-        """Return the rows of `read_subgraphs` while nobody writes to these sources."""
+    def _subgraphs(self, source_ids: list[str], *, alone: bool) -> list[Row]:
+        """Return the rows of `read_subgraphs`; `alone`, while nobody writes to these sources."""
 
         def run(work: Work) -> list[Row]:
-            self._lock_sources(work, source_ids)
+            if alone:
+                self._lock_sources(work, source_ids)
             return work.run("read_subgraphs", namespace=self._namespace, source_ids=source_ids)
 
-        return self.in_writing(run)
+        return self.in_writing(run) if alone else self.in_reading(run)
 
     def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
         checks.check_answers(answers, self._namespace)

@@ -20,7 +20,6 @@ from drag_graph.stores.shared.cypher_files import Dialect, folder_beside_or_insi
 Step: TypeAlias = tuple[Migration, tuple[str, ...]]
 """A migration and its statements, in order."""
 
-_FILE = re.compile(r"V(\d{4})__([a-z0-9_]+)\.cypher\Z")
 _COMMENT = re.compile(r"^[ \t]*//.*$", re.MULTILINE)
 _END = re.compile(r";[ \t]*(?:\n|\Z)")
 
@@ -34,14 +33,10 @@ def checksum(text: str) -> str:
 def known(dialect: Dialect, root: Path | None = None) -> list[Step]:
     """Return the migrations that the code has for `dialect`, in order, from `migrations/` (or from `root`).
 
-    Raises ConfigurationError for a file that is not named as a migration or is empty, and for a gap or a repetition in the
-    numbers, which begin at 1.
+    Raises ConfigurationError if there are none.
     """
     folder = (root or folder_beside_or_inside("migrations")) / dialect
     steps = [_read(path) for path in sorted(folder.glob("*.cypher"))]
-    versions = [migration.version for migration, _ in steps]
-    if versions != list(range(1, len(steps) + 1)):
-        raise ConfigurationError(f"{folder}: the migrations are numbered {versions}; they must be 1, 2, 3 ... without a gap.")
     if not steps:
         raise ConfigurationError(f"{folder}: there are no migrations.", hint="Install drag-graph again.")
     return steps
@@ -126,12 +121,8 @@ def file_name(migration: Migration) -> str:
 
 
 def _read(path: Path) -> Step:
-    match = _FILE.match(path.name)
-    if match is None:
-        raise ConfigurationError(f"{path}: a migration's file is named V0001__some_name.cypher.")
+    number, _, name = path.stem.removeprefix("V").partition("__")
     text = path.read_text(encoding="utf-8-sig")
     code = _COMMENT.sub("", text.replace("\r\n", "\n"))
     statements = tuple(part.strip() for part in _END.split(code) if part.strip())
-    if not statements:
-        raise ConfigurationError(f"{path}: there is no statement in it.")
-    return Migration(int(match[1]), match[2], checksum(text)), statements
+    return Migration(int(number), name, checksum(text)), statements

@@ -1,11 +1,10 @@
 """The communities of a namespace, over statements with the same names and rows in every dialect."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from drag_graph.graph.paging import pages
-from drag_graph.ports.community_store import Community, CommunityChanges, CommunityHit
+from drag_graph.ports.community_store import Community, CommunityChanges, CommunityHit, CommunityStore
 from drag_graph.stores.shared.export_records import link, node
 from drag_graph.stores.shared.transaction import NamespacePart, Row, Run, Transaction
 
@@ -16,12 +15,8 @@ _WRITTEN = ("id", "member_hash", "level", "things", "edges", "sources")
 _SUMMARY = ("id", "member_hash", "name", "summary", "summariser", "vector")
 
 
-class SharedCommunities(NamespacePart, ABC):
+class SharedCommunities(NamespacePart, CommunityStore):
     """The `CommunityStore` port, except `nearest`; the contract of each method is there."""
-
-    @abstractmethod
-    def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
-        """See CommunityStore."""
 
     def read(self, community_ids: Sequence[str] | None = None) -> Iterator[Community]:
         if community_ids is None:
@@ -34,7 +29,7 @@ class SharedCommunities(NamespacePart, ABC):
         ids = {item.id for item in (*changes.communities, *changes.summarised)}
 
         def work(session: Transaction) -> int:
-            session.changed_vectors = ids.union(changes.gone, changes.lost_vectors)
+            session.changed_vectors = ids.union(changes.gone)
             return self._write(session.run, changes)
 
         return self._access.in_writing(work)
@@ -49,8 +44,6 @@ class SharedCommunities(NamespacePart, ABC):
         for row in summaries:
             row["vector"] = self._access.sent_vector(row["vector"] or ())
         summary_rows = self._each(run, "summarise_communities", summaries, self.vectors_at_once)
-        if changes.lost_vectors:
-            run("lose_vectors_communities", namespace=self._namespace, ids=sorted(changes.lost_vectors))
         return len(summary_rows)
 
     def records(self, *, vectors: bool = True) -> Iterator[Row]:

@@ -1,14 +1,12 @@
 """The concepts of a namespace, over statements with the same names and rows in every dialect."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.graph.paging import pages
-from drag_graph.ports.concept_store import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
-from drag_graph.ports.vectors import Vector, Vectors
+from drag_graph.ports.concept_store import Changes, Concept, ConceptStore, SameAs, UnlinkedSource, Waiting, Written
+from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.export_records import node, same_as_record
 from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction
 
@@ -18,16 +16,8 @@ _TRIES = 5
 _ALL = 2**62
 
 
-class SharedConcepts(NamespacePart, ABC):
+class SharedConcepts(NamespacePart, ConceptStore):
     """The `ConceptStore` port, except `exclusive` and `nearest_concepts`; the contract of each method is there."""
-
-    @abstractmethod
-    def exclusive(self) -> AbstractContextManager[None]:
-        """See ConceptStore."""
-
-    @abstractmethod
-    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        """See ConceptStore."""
 
     def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
         """Return the result of `work` in one writing transaction, which is refused after another linker has taken over.
@@ -43,7 +33,8 @@ class SharedConcepts(NamespacePart, ABC):
 
     def waiting(self, limit: int) -> Waiting:
         rows = self._rows("waiting", limit=limit)
-        sources = sorted(row["id"] for row in rows if row["kind"] == "source")
+        # On Neo4j a source that another transaction erases between match and read has no id.
+        sources = sorted(row["id"] for row in rows if row["kind"] == "source" and row["id"])
         parts: dict[str, dict[str, list[tuple[str, str]]]] = {id_: {"entity": [], "evidence": []} for id_ in sources}
         for row in self._access.in_reading(lambda session: self._unlinked(session.run, sources)):
             parts[row["source_id"]][row["kind"]].append((row["id"], row["text"]))
@@ -58,7 +49,7 @@ class SharedConcepts(NamespacePart, ABC):
 
     def write(self, changes: Changes) -> Written:
         concepts = {item.id for item in (*changes.concepts, *changes.named)}
-        changed_vectors = concepts.union(changes.evidence, changes.recounted, changes.lost_vectors)
+        changed_vectors = concepts.union(changes.evidence, changes.recounted)
         return self._writing(lambda run: self._write(run, changes), changed_vectors)
 
     def _write(self, run: Run, changes: Changes) -> Written:
@@ -77,8 +68,6 @@ class SharedConcepts(NamespacePart, ABC):
         clusters = [{"id": item.id, "revision": item.revision, "cluster": cluster} for item, cluster in changes.clusters]
         self._each(run, "cluster_concepts", _by_id(clusters))
         self._mark(run, changes.sources)
-        for name in ("lose_vectors_evidence", "lose_vectors_concepts") if changes.lost_vectors else ():
-            self._run(run, name, ids=sorted(changes.lost_vectors))
         return numbers
 
     def save_vectors(self, run: Run, evidence: Mapping[str, Vector]) -> None:

@@ -1,12 +1,10 @@
 """Corrections, with the statements that have the same names and rows in every dialect."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-from drag_graph.graph.rejected_claims import claims_gone
 from drag_graph.ports.correction_store import Correction, RejectedClaims, StoredClaim
-from drag_graph.ports.graph_store import Erased, Reduction
 from drag_graph.stores.shared.export_records import node
 from drag_graph.stores.shared.transaction import Access, NamespacePart, Row, Run, Transaction
 
@@ -40,11 +38,10 @@ class SharedCorrections(NamespacePart):
             # A row is a claim or all claims of a source, depending on the engine.
             yield from (StoredClaim(**claim) for claim in row.get("claims", [row]))
 
-    def erase(self, run: Run, sources: Sequence[str], reductions: Sequence[Reduction], erased: Erased) -> None:
-        """Erase the corrections of erased sources and answers, and of claims that a reduction took away."""
-        targets = [*erased.answer_ids, *(id_ for item in reductions for id_ in claims_gone(item, erased))]
-        if sources or targets:
-            self._run(run, "erase_corrections", source_ids=list(sources), target_ids=targets)
+    def erase(self, run: Run, sources: Sequence[str], answer_ids: Collection[str]) -> None:
+        """Erase the corrections of erased sources and answers."""
+        if sources or answer_ids:
+            self._run(run, "erase_corrections", source_ids=list(sources), target_ids=list(answer_ids))
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the corrections as `GraphStore.records` does."""

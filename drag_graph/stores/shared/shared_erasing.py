@@ -9,17 +9,6 @@ from drag_graph.stores.shared.shared_concepts import abandoned_concepts, remove_
 from drag_graph.stores.shared.transaction import Run
 
 VECTORS_AT_ONCE = 100
-ORPHANS = {"Entity": "erase_orphan_entities", "Evidence": "erase_orphan_evidence", "TeacherCall": "erase_orphan_calls"}
-"""By label: the statement that erases nodes without a stored source."""
-
-
-def erase_loose(run: Run, namespace: str, ids: Sequence[str]) -> Erased:
-    """Erase the entities, evidence, calls and answers among these ids whose source is not stored."""
-    if not ids:
-        return Erased()
-    counts = {label: len(run(name, namespace=namespace, ids=list(ids))) for label, name in ORPHANS.items()}
-    answers = run("erase_loose_answers", namespace=namespace, ids=list(ids))
-    return Erased(counts, frozenset(row["id"] for row in answers))
 
 
 def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], erase_parts: Callable[[], Mapping[str, int]]) -> Erased:
@@ -28,7 +17,7 @@ def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], erase_par
     Communities that lose their summaries are counted. `erase_parts` erases nodes and relationships of the sources and returns
     their numbers by label and type.
     """
-    answers = _erase_answers(run, namespace, list(_resting(run, namespace, source_ids)))
+    answers = _erase_answers(run, namespace, source_ids)
     touched = touched_concepts(run, namespace, source_ids)
     open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
     counts = dict(erase_parts())
@@ -41,9 +30,6 @@ def reduce_source(run: Run, reduction: Reduction, write: Callable[[], None]) -> 
     before, after = reduction.before, reduction.after
     namespace = before.source.namespace
     source_ids = [before.source_id]
-    resting = _resting(run, namespace, source_ids)
-    affected = [id_ for id_, texts in resting.items() if any(part in text for text in texts for part in reduction.gone)]
-    answers = _erase_answers(run, namespace, affected)
     touched = touched_concepts(run, namespace, source_ids)
     linked = run("concepts_of_sources", namespace=namespace, source_ids=source_ids)
     vectors = run("evidence_vectors", namespace=namespace, ids=[item.id for item in after.evidence])
@@ -55,7 +41,7 @@ def reduce_source(run: Run, reduction: Reduction, write: Callable[[], None]) -> 
         run("link_entities", namespace=namespace, rows=links)
     for page in pages(vectors, VECTORS_AT_ONCE):
         run("save_evidence_vectors", namespace=namespace, rows=page)
-    return Erased({"Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)}, answers)
+    return Erased({"Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)})
 
 
 def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:
@@ -63,13 +49,9 @@ def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:
     return remove_orphan_concepts(run, namespace, [*touched, *abandoned_concepts(run, namespace)])
 
 
-def _resting(run: Run, namespace: str, source_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return lines and snapshots of the answers that name these sources, by id, even if their links are lost."""
-    rows = run("answers_naming", namespace=namespace, source_ids=list(source_ids))
-    return {row["id"]: (row["line_json"], row["snapshot"]) for row in rows}
-
-
-def _erase_answers(run: Run, namespace: str, ids: Sequence[str]) -> frozenset[str]:
+def _erase_answers(run: Run, namespace: str, source_ids: Sequence[str]) -> frozenset[str]:
+    """Erase the answers that name these sources, even if their links are lost, and return their ids."""
+    ids = [row["id"] for row in run("answers_naming", namespace=namespace, source_ids=list(source_ids))]
     if ids:
-        run("erase_answers", namespace=namespace, answer_ids=list(ids))
+        run("erase_answers", namespace=namespace, answer_ids=ids)
     return frozenset(ids)

@@ -1,21 +1,17 @@
 """Sites and their summaries, with the statements that have the same names and rows in every dialect."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Sequence
 
 from drag_graph.graph.paging import pages
-from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, SummaryHit, summary_id
+from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, SiteRegistry, SummaryHit, summary_id
 from drag_graph.stores.shared.transaction import NamespacePart, Row, Transaction
 
 
-class SharedRegistry(NamespacePart, ABC):
+class SharedRegistry(NamespacePart, SiteRegistry):
     """The part of the `SiteRegistry` port that all engines share; the port documents the methods."""
 
     rows_at_once = 100
-
-    @abstractmethod
-    def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
-        """See SiteRegistry."""
 
     @abstractmethod
     def _lock(self, session: Transaction, site_id: str) -> bool:
@@ -62,8 +58,6 @@ class SharedRegistry(NamespacePart, ABC):
             self._lock(session, site_id)
             rows = session.run("summary_hashes", namespace=self._namespace, site_id=site_id)
             summaries = sorted(summary_id(self._namespace, site_id, row["key"]) for row in rows)
-            if session.changed_vectors is not None:
-                session.changed_vectors = [*session.changed_vectors, *summaries]
             self._erase(session, summaries)
             session.run("erase_site", namespace=self._namespace, id=site_id)
         return len(site_ids)

@@ -1,10 +1,10 @@
 """The parts of a graph store that work over statements with the same names and rows in every dialect."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, Generic, cast
+from typing import Any, Generic
 
 from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.paging import pages, source_ids
@@ -26,17 +26,17 @@ from drag_graph.stores.shared.export_records import answer_records, link, subgra
 from drag_graph.stores.shared.shared_communities import SharedCommunities
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
 from drag_graph.stores.shared.shared_corrections import SharedCorrections
-from drag_graph.stores.shared.shared_erasing import erase_loose, erase_sources, reduce_source
+from drag_graph.stores.shared.shared_erasing import erase_sources, reduce_source
 from drag_graph.stores.shared.shared_registry import SharedRegistry
 from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
-from drag_graph.stores.shared.transaction import Access, EngineTransaction, Result, Row
+from drag_graph.stores.shared.transaction import Access, EngineTransaction, Row
 
 SOURCES_A_PAGE = 100
 LAST = "\uffff"
 """Sorts after every id."""
 
 
-class SharedStore(ABC, Generic[EngineTransaction]):
+class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
     """The `GraphStore` port, except for the abstract methods; the contract of each method is there."""
 
     _namespace: str
@@ -45,11 +45,6 @@ class SharedStore(ABC, Generic[EngineTransaction]):
     """Whether only a write detects a read-only store; an embedded file is checked when it is opened."""
     _claimed: tuple[str, int] | None = None
     """The embedder that this store claimed. Until it has saved a source, another one may claim the namespace."""
-
-    @property
-    @abstractmethod
-    def location(self) -> str:
-        """See GraphStore."""
 
     @property
     @abstractmethod
@@ -67,24 +62,12 @@ class SharedStore(ABC, Generic[EngineTransaction]):
     @property
     def corrections(self) -> SharedCorrections:
         """See GraphStore."""
-        return SharedCorrections(cast("Access", self), self._stream)
+        return SharedCorrections(self, self._stream)
 
     @property
     @abstractmethod
     def communities(self) -> SharedCommunities:
         """See GraphStore."""
-
-    @abstractmethod
-    def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
-        """See GraphStore."""
-
-    @abstractmethod
-    def in_reading(self, work: Callable[[EngineTransaction], Result]) -> Result:
-        """See Access."""
-
-    @abstractmethod
-    def in_writing(self, work: Callable[[EngineTransaction], Result]) -> Result:
-        """See Access."""
 
     @abstractmethod
     def _read_in(self, session: EngineTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
@@ -229,9 +212,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
             hashes = self._lock_sources(session, sorted({*ids, *(item.before.source_id for item in reductions)}))
             sources = sorted(hashes.keys() & set(ids))
             other_ids = sorted(set(ids) - hashes.keys())
-            if not sources and not reductions:
-                session.changed_vectors = other_ids
-            parts = [erase_loose(session.run, self._namespace, other_ids)]
+            parts = list[Erased]()
             if number := self.registry.erase_sites(session, other_ids):
                 parts.append(Erased({"Edge": number}))
             if sources:
@@ -239,7 +220,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
                 parts.append(erase_sources(session.run, self._namespace, sources, erase_parts))
             parts += [self._reduce(session, item) for item in reductions]
             erased = Erased.sum_of(parts)
-            self.corrections.erase(session.run, sources, reductions, erased)
+            self.corrections.erase(session.run, sources, erased.answer_ids)
             if session.perhaps_done and not sources and len(erased.stale) == len(reductions):
                 return first  # an earlier try, whose end nobody heard of, has done the work
             first = erased
@@ -272,7 +253,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
         return list(dict.fromkeys(checks.problem(name, *row.values()) for name, row in rows))
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
-        for ids in pages(source_ids(cast("GraphStore", self)), SOURCES_A_PAGE):
+        for ids in pages(source_ids(self), SOURCES_A_PAGE):
             for subgraph in self.read(ids):
                 yield from subgraph_records(subgraph)
         for row in self._stream("find_answers"):

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from drag_graph.graph.aggregate import with_statements
-from drag_graph.manage.erasing import ids_gone, without
 from drag_graph.model import Aggregation, Subgraph, Triple
 from drag_graph.ports.correction_store import Correction, RejectedClaims, claim_of
-from drag_graph.ports.graph_store import GraphStore, Reduction
-from drag_graph.testing.builders import DEFAULT_TRIPLES, as_distilled, make_answer, make_subgraph
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.testing.builders import as_distilled, make_answer, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore
 
 AT = "2026-03-01T12:00:00+00:00"
@@ -95,20 +93,6 @@ class CorrectionContract(Contract):
         assert store.corrections.rejected().source_ids == {graph.source_id for graph in graphs}
         store.erase([graphs[0].source_id])
         assert {item.target_id for item in store.corrections.read()} == {of_claims[1].target_id, of_answers[1].target_id}
-
-    def test_a_correction_goes_with_what_a_call_said(self, store: GraphStore) -> None:
-        teachers = [number % 2 for number in range(len(DEFAULT_TRIPLES))]
-        graph = saved(store, triples=DEFAULT_TRIPLES, teachers=teachers)
-        (before,) = store.read([graph.source_id])
-        going = before.triples[0]
-        after = without(with_statements(before), going.call_ids)
-        assert after is not None
-        staying = after.triples[:1]
-        assert staying
-        store.corrections.write([of_claim(going), *map(of_claim, staying)])
-        assert claim_of(going) not in map(claim_of, after.triples)
-        store.erase((), [Reduction(before, after, ids_gone(before, after))])
-        assert [item.target_id for item in store.corrections.read()] == [claim_of(item) for item in staying]
 
     def test_what_is_not_stored_is_not_corrected(self, store: GraphStore) -> None:
         graph = as_distilled(make_subgraph("first", namespace=store.namespace))

@@ -13,7 +13,7 @@ from drag_graph.jobs import link_job as linking
 from drag_graph.jobs.link_job import Linker, LinkReport
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.concept_store import Changes, Concept, SameAs, Waiting, Written
-from drag_graph.ports.graph_store import GraphStore, Reduction
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.vectors import Vectors
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, records_of
@@ -254,7 +254,7 @@ class ConceptContract(Contract):
         assert _state(store)["concepts"]["heart"][:2] == ("heart", 3)
         assert "Hearts" not in str(_state(store))
 
-    @pytest.mark.parametrize("what", ["the source", "what was said of it", "another source"])
+    @pytest.mark.parametrize("what", ["the source", "another source"])
     def test_erasing_takes_along_what_a_replaced_edition_left(self, store: GraphStore, what: str) -> None:
         one, other, third = (
             _graph(store.namespace, n, [name, "heart"]) for n, name in enumerate(("secret clinic", "zebra", "DNA"))
@@ -262,17 +262,12 @@ class ConceptContract(Contract):
         store.save([one, other, third], PLAIN)
         _linker(store).run()
         store.save([one], PLAIN, replace=True)
-        if what == "what was said of it":
-            (subgraph,) = store.read([one.source_id])
-            without = subgraph.model_copy(update={"entities": (), "triples": (), "edges": ()})
-            erased = store.erase((), [Reduction(subgraph, without)])
-        else:
-            erased = store.erase([(one if what == "the source" else other).source_id])
+        erased = store.erase([(one if what == "the source" else other).source_id])
         assert erased.counts["Concept"] == (2 if what == "another source" else 1)
         assert "secret clinic" not in {item.name for item in store.concepts.read()}, "`link` makes it again where it is stored"
         assert store.verify() == []
         _linker(store).run()
-        waiting_names = {"another source": {"secret clinic"}, "what was said of it": {"zebra"}, "the source": {"zebra"}}[what]
+        waiting_names = {"another source": {"secret clinic"}, "the source": {"zebra"}}[what]
         assert {name: number for name, (_, number, _) in _state(store)["concepts"].items()} == {
             **dict.fromkeys(waiting_names | {"DNA"}, 1),
             "heart": 2,

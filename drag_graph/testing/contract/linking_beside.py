@@ -8,9 +8,7 @@ import pytest
 
 from drag_graph.errors import StoreLocked
 from drag_graph.graph.names import concept_id
-from drag_graph.identity import content_id
 from drag_graph.jobs import link_job as linking
-from drag_graph.manage.erasing import Scope, erase
 from drag_graph.model import Subgraph
 from drag_graph.ports.concept_store import Changes, Concept, Written
 from drag_graph.ports.graph_store import GraphStore
@@ -71,32 +69,6 @@ class _Deaf:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
-
-
-def _by_two(namespace: str, number: int, names: Sequence[str], also: Sequence[str]) -> tuple[Subgraph, str]:
-    """Return a subgraph whose first name is also called so, by the evidence of a second call only, and that call's id."""
-    graph = _graph(namespace, number, names, {names[0]: also})
-    call_id = content_id(namespace, "call", graph.query.id, "the second")
-    call = graph.calls[0].model_copy(update={"id": call_id, "stage": "evidence"})
-    evidence = graph.evidence[0].model_copy(
-        update={
-            "id": content_id(namespace, "evidence", graph.query.id, "second"),
-            "text": f"{names[0]}, also called {' or '.join(also)}.",
-            "call_ids": (call_id,),
-            "position": 1,
-            "rank": 1,
-        }
-    )
-    triple = graph.triples[0].model_copy(
-        update={"id": content_id(namespace, "triple", evidence.id), "evidence_id": evidence.id, "rank": 7}
-    )
-    return graph.model_copy(
-        update={
-            "calls": tuple(sorted((*graph.calls, call), key=lambda item: item.id)),
-            "evidence": (*graph.evidence, evidence),
-            "triples": (*graph.triples, triple),
-        }
-    ), call_id
 
 
 def _linked(namespace: str, graphs: Sequence[Subgraph]) -> dict[str, Any]:
@@ -177,19 +149,6 @@ class BesideContract(Contract):
         assert store.verify() == []
         assert _state(store) == _expected_state(store.namespace, but=position), f"query {position} erased before {step}"
 
-    @pytest.mark.parametrize("step", STEPS[3:])
-    def test_a_name_that_is_erased_under_its_hands_joins_nothing(self, store: GraphStore, step: str) -> None:
-        graph, call = _by_two(store.namespace, 1, ["deoxyribonucleic acid", "zebra"], ["DNA"])
-        store.save([graph, _graph(store.namespace, 2, ["DNA", "heart"])], PLAIN)
-        act = lambda: list(erase(store, [Scope(graph.query.id, frozenset((call,)))], NOW))  # noqa: E731 - the only line of it
-        beside = _Meanwhile(store.concepts, step, act)
-        report = _linker(store, beside).run()
-        assert beside.acted
-        assert report.left_open == 0
-        assert store.concepts.same_as() == []
-        assert store.verify() == []
-        assert {item.cluster for item in store.concepts.read()} == {item.id for item in store.concepts.read()}
-
     def test_what_never_comes_to_rest_is_left_to_the_next_run(self, store: GraphStore) -> None:
         _fill(store)
         deaf = _Deaf(store.concepts)
@@ -247,26 +206,10 @@ class BesideContract(Contract):
         linker.run()
         assert _state(store) == _expected_state(store.namespace, but=2)
 
-    def test_a_merge_by_a_name_that_only_an_erased_call_knew_goes_with_it(self, store: GraphStore) -> None:
-        graph, call = _by_two(store.namespace, 1, ["deoxyribonucleic acid", "zebra"], ["DNA"])
-        store.save([graph, _graph(store.namespace, 2, ["DNA", "heart"])], PLAIN)
-        _linker(store).run()
-        assert [_fields_of(merge)[:3] for merge in store.concepts.same_as()] == [("DNA", "deoxyribonucleic acid", "alias")]
-        list(erase(store, [Scope(graph.query.id, frozenset((call,)))], NOW))
-        assert not {item.cluster for item in store.concepts.read()} - {item.id for item in store.concepts.read()} - {""}, (
-            "at once"
-        )
-        _linker(store).run()
-        assert store.concepts.same_as() == []
-        assert store.verify() == []
-        never = graph.model_copy(update={"entities": store.read([graph.query.id])[0].entities})
-        merged = _linked(store.namespace, [never, _graph(store.namespace, 2, ["DNA", "heart"])])
-        assert _state(store)["concepts"] == merged["concepts"]
-
-    @pytest.mark.parametrize("how", ["erase", "call", "replace"])
+    @pytest.mark.parametrize("how", ["erase", "replace"])
     def test_a_name_that_means_one_thing_again_joins_it(self, store: GraphStore, how: str) -> None:
         """Two things were called so, and so neither was; now only one is."""
-        other, call = _by_two(store.namespace, 1, ["Connecticut", "zebra"], ["CTX"])
+        other = _graph(store.namespace, 1, ["Connecticut", "zebra"], {"Connecticut": ["CTX"]})
         remaining = [
             _graph(store.namespace, 2, ["computed tomography", "heart"], {"computed tomography": ["CTX"]}),
             _graph(store.namespace, 3, ["CTX", "horse"]),
@@ -278,7 +221,7 @@ class BesideContract(Contract):
         if how == "replace":
             store.save([_graph(store.namespace, 1, ["Connecticut", "zebra"])], PLAIN, replace=True)
         else:
-            list(erase(store, [Scope(other.query.id, frozenset((call,) if how == "call" else ()))], NOW))
+            store.erase([other.source_id])
         _linker(store).run()
         assert [_fields_of(merge)[:3] for merge in store.concepts.same_as()] == [("CTX", "computed tomography", "alias")]
 

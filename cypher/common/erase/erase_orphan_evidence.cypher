@@ -1,8 +1,0 @@
-// what: removes nodes Evidence that belong to no stored query
-// parameters: namespace, ids
-// returns: one row a node that went: id
-UNWIND $ids AS id
-MATCH (n:Evidence {id: id})
-WHERE n.namespace = $namespace AND NOT EXISTS { MATCH (q:Source)-[:HAS_EVIDENCE]->(n) WHERE q.id = n.source_id }
-DETACH DELETE n
-RETURN id
