@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from drag_graph.errors import InputError, QueryInvalid
 from drag_graph.files import bounded_lines
@@ -204,16 +204,21 @@ def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Doma
     """
     try:
         with nullcontext(sys.stdin.buffer) if path == STANDARD else path.open("rb") as file:
-            bounded = bounded_lines(file, LINE_LIMIT)
-            first, second = next(bounded, b""), next(bounded, b"")
-            head = first.removeprefix(b"\xef\xbb\xbf").strip()
-            _check_form(path, head, second.strip())
-            rest = itertools.chain([second], bounded)
-            lines = _rows(path, first, rest) if _is_header(head) else itertools.chain([first], rest)
-            yield from parse_lines(lines, namespace=namespace, domain=domain)
+            yield from queries_in(file, path, namespace=namespace, domain=domain)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"Cannot read {path}: {reason}.", hint="Pass a JSONL or CSV file.") from error
+
+
+def queries_in(file: BinaryIO, path: Path, *, namespace: str, domain: Domain | None = None) -> Iterator[InputLine]:
+    """Yield the lines of an open file with the name `path` as `read_queries` does."""
+    bounded = bounded_lines(file, LINE_LIMIT)
+    first, second = next(bounded, b""), next(bounded, b"")
+    head = first.removeprefix(b"\xef\xbb\xbf").strip()
+    _check_form(path, head, second.strip())
+    rest = itertools.chain([second], bounded)
+    lines = _rows(path, first, rest) if _is_header(head) else itertools.chain([first], rest)
+    yield from parse_lines(lines, namespace=namespace, domain=domain)
 
 
 def _check_form(path: Path, head: bytes, second: bytes) -> None:

@@ -29,7 +29,7 @@ from drag_graph.errors import ConfigurationError, StoreError, StoreUnfit
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.manage.short_ids import full_id, stored_subgraph
-from drag_graph.manage.source_listing import newest_sources
+from drag_graph.manage.source_listing import SourceState, newest_sources
 from drag_graph.models.model_choice import NEAREST
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.model_roles import OnToken
@@ -176,18 +176,42 @@ class Answering(ResourceUser):
     def show(self, source_id: str) -> StoredSubgraph: ...
 
     @overload
-    def show(self, source_id: None = None, *, limit: int = 50, offset: int = 0) -> SourceList: ...
+    def show(
+        self,
+        source_id: None = None,
+        *,
+        limit: int = 50,
+        offset: int = 0,
+        name: str = "",
+        state: SourceState | None = None,
+        since: str = "",
+        until: str = "",
+        tags: Sequence[str] = (),
+    ) -> SourceList: ...
 
-    def show(self, source_id: str | None = None, *, limit: int = 50, offset: int = 0) -> StoredSubgraph | SourceList:
+    def show(
+        self,
+        source_id: str | None = None,
+        *,
+        limit: int = 50,
+        offset: int = 0,
+        name: str = "",
+        state: SourceState | None = None,
+        since: str = "",
+        until: str = "",
+        tags: Sequence[str] = (),
+    ) -> StoredSubgraph | SourceList:
         """Return the subgraph of a query or document; without an id, list what is stored, newest first.
 
-        `source_id` is an id, the beginning of an id, or the input's own id.
+        `source_id` is an id, the beginning of an id, or the input's own id. A list can be restricted to sources with `name` as
+        a part of their name or question, of one `state`, and by `since`, `until` and `tags` as for `search`.
         """
+        only = restriction((), since, until, tags)
         with self._resources.store() as store:
             if source_id is not None:
                 names = asked_as(self._resources.settings, source_id)
                 return StoredSubgraph(stored_subgraph(store, source_id, names, kind="source"))
-            subgraphs, total, errors = newest_sources(store, limit, offset)
+            subgraphs, total, errors = newest_sources(store, limit, offset, name=name, state=state, only=only)
             return SourceList(tuple(subgraphs), total, _location(store), tuple(errors))
 
 

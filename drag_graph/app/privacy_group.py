@@ -13,13 +13,15 @@ from drag_graph.compose.store_opening import open_ledger
 from drag_graph.errors import ConfigurationError
 from drag_graph.inputs import InputLine
 from drag_graph.manage.short_ids import full_id
-from drag_graph.ports.setting_types import Privacy
+from drag_graph.models.model_choice import is_here
+from drag_graph.ports.setting_types import ModelSpec, Privacy, Role
 from drag_graph.privacy.gate_opening import preview_gate
 from drag_graph.privacy.preview import preview, preview_totals
 from drag_graph.privacy.reveal import revealed
 from drag_graph.privacy.scan import file_documents, scan
 from drag_graph.report.privacy_page import privacy_page
 from drag_graph.settings import Settings
+from drag_graph.sites.traffic_log import Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,24 @@ class PrivacyScan:
         return {"findings": [dict(item) for item in self.findings], "totals": self.totals}
 
 
+@dataclass(frozen=True, slots=True)
+class SentTraffic:
+    """What models and the cloud have received, by day and destination, newest day first. Contains no texts.
+
+    `stage` is the step of distilling or reading that made the call, or the kind of a request to the cloud. With the present
+    settings, `uncounted` models on other machines receive texts that are not recorded.
+    """
+
+    days: tuple[Mapping[str, Any], ...]
+    uncounted: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of `GET /api/v1/privacy/sent`."""
+        return {"days": [dict(day) for day in self.days], "uncounted": list(self.uncounted)}
+
+
 class PrivacyGroup(ResourceUser):
-    """Check what would leave this machine, and reveal what was replaced."""
+    """Check what would leave this machine, list what has left it, and reveal what was replaced."""
 
     def check(self, questions: Questions, *, why: bool = False, **settings: Any) -> PrivacyCheck:
         """Show what would be sent of each question. Nothing is sent or stored.
@@ -89,6 +107,26 @@ class PrivacyGroup(ResourceUser):
         lines = list(question_lines(questions, changed))
         gate = preview_gate(_level(changed), make_reworder(changed))
         return PrivacyCheck(tuple(preview(gate, lines, why=why)), tuple(line for line in lines if line.query is None))
+
+    def sent(self) -> SentTraffic:
+        """Return the recorded calls of models, and the requests to the cloud, by day and destination.
+
+        A call is `remote` if the present settings would send it to another machine. Covers all namespaces of the ledger.
+        """
+        settings = self._resources.settings
+        days: list[dict[str, Any]] = []
+        if settings.ledger_path.exists():
+            with open_ledger(settings, read_only=True) as ledger:
+                for day, model, stage, requests, tokens, cost in ledger.tape.totals_by_day():
+                    what = {"day": day, "destination": model, "remote": _is_remote(settings, model), "stage": stage}
+                    days.append({**what, "requests": requests, "tokens": tokens, "bytes": None, "cost_usd": round(cost, 6)})
+        for row in Traffic(settings.traffic_path).rows():
+            what = {"day": row.day, "destination": settings.cloud, "remote": True, "stage": row.kind}
+            days.append({**what, "requests": row.requests, "tokens": None, "bytes": row.bytes_out, "cost_usd": 0.0})
+        days.sort(key=lambda one: one["day"], reverse=True)
+        asking: tuple[Role, ...] = ("student", "embedder", "reranker")
+        models = [spec.name for spec in map(settings.model_for, asking) if not is_here(spec)]
+        return SentTraffic(tuple(days), tuple(dict.fromkeys(models)))
 
     def reveal(self, answer_id: str) -> RevealedAnswer:
         """Put the names back into a stored answer and its question, from the vault on this machine.
@@ -122,6 +160,13 @@ class PrivacyGroup(ResourceUser):
                     yield "ledger", name, row
         for file in files:
             yield from file_documents(file)
+
+
+def _is_remote(settings: Settings, model: str) -> bool:
+    """Return whether calls of a model leave this machine, in its present role or else as a teacher."""
+    roles: tuple[Role, ...] = ("teacher", "extractor", "summariser")
+    specs = [spec for spec in map(settings.model_for, roles) if spec.name == model]
+    return not all(map(is_here, specs or [ModelSpec("teacher", model)]))
 
 
 def _level(settings: Settings) -> Privacy:

@@ -30,6 +30,11 @@ LEFT JOIN calls ON calls.exchange_id = exchanges.id AND n = (SELECT max(n) FROM 
 WHERE error IS NOT NULL AND (?1 = '' OR source_id = ?1) ORDER BY exchanges.id
 """
 
+_BY_DAY = """
+SELECT substr(created_at, 1, 10) AS day, model, stage, count(*), sum(tokens_in), sum(cost_usd)
+FROM calls JOIN exchanges ON exchanges.id = exchange_id GROUP BY day, model, stage ORDER BY day DESC, model, stage
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -152,6 +157,11 @@ class Tape:
         with self._database.reading() as rows:
             entries = rows.execute(_QUARANTINE, (source_id,)).fetchall()
         yield from (dict(zip(names, entry, strict=True)) for entry in entries)
+
+    def totals_by_day(self) -> list[tuple[str, str, str, int, int, float]]:
+        """Return day, model, stage, and the number, tokens sent and cost in US dollars of the calls, newest day first."""
+        with self._database.reading() as rows:
+            return rows.execute(_BY_DAY).fetchall()
 
     def sent(self, request_sha256: str) -> dict[str, Any] | None:
         """Return the messages and parameters of a call, or None if they are not recorded."""

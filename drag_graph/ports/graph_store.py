@@ -37,13 +37,18 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
-    """A stored source without its subgraph, as `GraphStore.sources` returns it; `uri` and all after it are a document's."""
+    """A stored source without its subgraph, as `GraphStore.sources` returns it; `uri` and all after it are a document's.
+
+    `date` is the day on which a query was distilled, or the date of a document, '' if it has none.
+    """
 
     id: str
     is_document: bool
     settings_hash: str
     created_at: str
     expires_at: str
+    title: str
+    date: str
     uri: str = ""
     sha256: str = ""
     input_id: str = ""
@@ -55,7 +60,10 @@ class StoredSource:
         document = subgraph.document
         own = {name: getattr(document, name) for name in ("uri", "sha256", "input_id", "tags")} if document else {}
         times = subgraph.created_at, subgraph.expires_at
-        return cls(subgraph.source_id, document is not None, subgraph.settings_hash, *times, **own)
+        date = document.date if document else subgraph.created_at[:10]
+        return cls(
+            subgraph.source_id, document is not None, subgraph.settings_hash, *times, title=subgraph.title, date=date, **own
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from drag_graph.app.application import DragGraph
 from drag_graph.app.store_erasing import ErasureReport
+from drag_graph.manage.source_listing import SourceState
 from drag_graph.model import Mode
 from drag_graph.ports.model_roles import OnToken
 from drag_graph.ports.setting_types import Fraction, NonNegativeInt, PositiveInt, Privacy
@@ -78,6 +79,18 @@ class AskRequest(Restricted):
     relevance: Fraction | None = None
 
 
+class SourceQuery(RequestBody):
+    """Which sources to list."""
+
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 50
+    offset: Annotated[int, Field(ge=0, le=2**31)] = 0
+    name: ShortText = ""
+    state: SourceState | None = None
+    since: ShortText = ""
+    until: ShortText = ""
+    tags: Annotated[list[ShortText], Field(max_length=100)] = []
+
+
 class SearchRequest(Restricted):
     """A question, or some words."""
 
@@ -123,9 +136,9 @@ async def search(body: SearchRequest, caller: Reader, request: Request) -> JSONR
 
 
 @router.get("/sources")
-async def sources(caller: Reader, limit: Limit = 50, offset: Offset = 0) -> JSONResponse:
+async def sources(caller: Reader, wanted: Annotated[SourceQuery, Query()]) -> JSONResponse:
     """List the stored queries and documents, newest first. The header `X-Total-Count` has the total number."""
-    listed = await run_in_threadpool(lambda: caller.graph.show(limit=limit, offset=offset))
+    listed = await run_in_threadpool(lambda: caller.graph.show(**wanted.model_dump()))
     return JSONResponse(listed.to_dict(), headers={"X-Total-Count": str(listed.total)})
 
 
@@ -189,6 +202,12 @@ async def privacy_check(body: PrivacyRequest, caller: Reader) -> JSONResponse:
     """Show what the privacy gate would send of each question. Nothing is sent."""
     check = partial(caller.graph.privacy.check, **body.model_dump())
     return JSONResponse((await run_in_threadpool(check)).to_dict())
+
+
+@router.get("/privacy/sent")
+async def privacy_sent(caller: Admin) -> JSONResponse:
+    """Count what models and the cloud have received, by day and destination. Covers all namespaces."""
+    return JSONResponse((await run_in_threadpool(caller.graph.privacy.sent)).to_dict())
 
 
 @router.post("/query")

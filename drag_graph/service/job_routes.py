@@ -20,7 +20,7 @@ from drag_graph.service.access import Caller
 from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event
 from drag_graph.service.asking_routes import Editor, LongText, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES, RequestRefused
-from drag_graph.service.job_table import JobKind, ServiceJob
+from drag_graph.service.job_table import JobKind, JobState, ServiceJob
 from drag_graph.service.job_work import DOCUMENTS, TEXT, write_questions
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.page_fetch import parsed_url, public_address
@@ -98,9 +98,13 @@ Queue = Annotated[JobQueue, Depends(queue_of)]
 @router.post("/distill", status_code=202)
 async def distill(body: DistillRequest, caller: Editor, queue: Queue) -> JSONResponse:
     """Ask the teacher about questions, as `drag-graph distill`."""
-    values = body.model_dump(exclude_none=True)
-    questions = [{"question": one} if isinstance(one, str) else one for one in values.pop("questions")]
-    return await _submitted(queue, "distill", caller, values, partial(write_questions, questions))
+    return JSONResponse(await submit_questions(queue, caller, body), 202)
+
+
+@router.post("/distill/estimate")
+async def estimate(body: DistillRequest, caller: Editor) -> JSONResponse:
+    """Return the calls, tokens and price of a distillation, as `drag-graph distill --dry-run`. Nothing is sent."""
+    return JSONResponse(await run_in_threadpool(estimated, caller, body))
 
 
 @router.post("/refresh", status_code=202)
@@ -148,9 +152,15 @@ async def ingest(request: Request, caller: Editor, queue: Queue) -> JSONResponse
 
 
 @router.get("")
-async def jobs(caller: Reader, queue: Queue, limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> JSONResponse:
+async def jobs(
+    caller: Reader,
+    queue: Queue,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+    kind: JobKind | None = None,
+    state: JobState | None = None,
+) -> JSONResponse:
     """List the last jobs of the namespace, newest first."""
-    listed = await run_in_threadpool(queue.table.jobs, caller.graph.settings.namespace, limit)
+    listed = await run_in_threadpool(partial(queue.table.jobs, caller.graph.settings.namespace, limit, kind=kind, state=state))
     return JSONResponse({"jobs": [job_document(queue, job) for job in listed]})
 
 
@@ -190,6 +200,24 @@ async def result(job_id: JobId, caller: Reader, queue: Queue) -> Response:
     if report is None:
         raise RequestRefused(409, "NoResult", f"The job is {found.state}; it has no result.", hint="Follow its events.")
     return JSONResponse(report)
+
+
+async def submit_questions(queue: JobQueue, caller: Caller, body: DistillRequest) -> dict[str, Any]:
+    """Queue the distillation of questions and return the job."""
+    questions, values = _questions(body)
+    return await _job(queue, "distill", caller, values, partial(write_questions, questions))
+
+
+def estimated(caller: Caller, body: DistillRequest) -> dict[str, Any]:
+    """Return what a distillation would take. Raises ConfigurationError for unusable settings."""
+    questions, values = _questions(body)
+    values.pop("add")
+    return caller.graph.estimate_distill(questions, **values).to_dict()
+
+
+def _questions(body: DistillRequest) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    values = body.model_dump(exclude_none=True)
+    return [{"question": one} if isinstance(one, str) else one for one in values.pop("questions")], values
 
 
 async def submit_documents(queue: JobQueue, caller: Caller, form: FormData, *, allows_urls: bool) -> dict[str, Any]:

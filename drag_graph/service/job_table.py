@@ -126,9 +126,12 @@ class JobTable:
             raise NotStored(f"There is no job {id_!r}.", hint="List the jobs with GET /api/v1/jobs.")
         return found[0]
 
-    def jobs(self, namespace: str, limit: int) -> list[ServiceJob]:
-        """Return the last jobs of a namespace, newest first."""
-        return self._select("WHERE namespace = ? ORDER BY number DESC LIMIT ?", (namespace, limit))
+    def jobs(
+        self, namespace: str, limit: int, *, kind: JobKind | None = None, state: JobState | None = None
+    ) -> list[ServiceJob]:
+        """Return the last jobs of a namespace (of one kind, in one state), newest first."""
+        condition = "WHERE namespace = ? AND coalesce(?, kind) = kind AND coalesce(?, state) = state"
+        return self._select(f"{condition} ORDER BY number DESC LIMIT ?", (namespace, kind, state, limit))
 
     def finished_exports(self) -> list[ServiceJob]:
         """Return the exports that have ended."""

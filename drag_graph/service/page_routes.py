@@ -1,6 +1,6 @@
 """Pages to sign in, ask, look at answers, and check what would leave the machine."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, TypeVar
@@ -19,7 +19,8 @@ from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest
 from drag_graph.service.browser_sessions import LONGEST
 from drag_graph.service.errors import RequestRefused
-from drag_graph.service.page_views import answer_view, marked, moment, why_view
+from drag_graph.service.listed_options import listed_options
+from drag_graph.service.page_views import answer_view, distill_link, marked, moment, why_view
 from drag_graph.service.pages import FOREVER, HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
@@ -30,7 +31,7 @@ MODES = (
     {"value": "graph", "name": "Claims only"},
     {"value": "none", "name": "Nothing: its own knowledge"},
 )
-LISTED = 100
+LISTED, LATEST = 100, 20
 Body = TypeVar("Body", AskRequest, PrivacyRequest)
 router = APIRouter(include_in_schema=False)
 
@@ -63,14 +64,27 @@ async def ask(request: Request, caller: PageReader) -> Response:
     body = _asked(form)
     state = state_of(request)
     values = body.model_dump(exclude={"explain"}, exclude_none=True)
+    values["local"] = bool(body.sources or body.tags or body.since or body.until)  # the cloud cannot be asked about these only
+    earlier = await run_in_threadpool(_earlier, caller, form)
 
     def answer(on_token: OnToken | None = None) -> Mapping[str, Any]:
-        given = state.ask(caller.graph, **values, on_token=on_token)
-        return answer_view(given.to_dict(), body.question or "", may_edit=caller.may("editor"))
+        turns = [turn for one in reversed(earlier) for turn in (("user", one["question"]), ("assistant", one["text"]))]
+        values["question"] = caller.graph.follow_up(str(body.question), turns).question
+        given = state.ask(caller.graph, **values, on_token=on_token).to_dict()
+        settings = caller.graph.settings
+        return {
+            **answer_view(given, str(body.question)),
+            "rewritten": values["question"] if values["question"] != body.question else "",
+            "may_add": caller.may("editor"),
+            "teacher": settings.teacher,
+            "distill": distill_link(values["question"], body.options),
+            "is_restricted": values["local"],
+            "cloud": settings.cloud,
+        }
 
     if EVENT_STREAM in request.headers.get("accept", ""):
         return streamed(state.asks, lambda on_token: {"html": fragment("answer.html", answer=answer(on_token))})
-    return await _ask_page(request, caller, form, await state.asks.run(answer))
+    return await _ask_page(request, caller, form, await state.asks.run(answer), earlier)
 
 
 @router.get("/answers")
@@ -90,7 +104,7 @@ async def why_page(answer_id: Id, request: Request, caller: PageReader) -> Respo
 @router.get("/privacy")
 async def privacy_page(request: Request, caller: PageReader) -> Response:
     """Show the box for a question to check."""
-    return render(request, "privacy.html", caller=caller, title="Privacy", question="", checks=[])
+    return await _privacy_page(request, caller)
 
 
 @router.post("/privacy")
@@ -100,7 +114,7 @@ async def privacy_check(request: Request, caller: PageReader) -> Response:
     check = partial(caller.graph.privacy.check, **_valid(PrivacyRequest, questions=[question]).model_dump())
     found = (await run_in_threadpool(check)).to_dict()["queries"]
     checks = [_check_view(one) for one in found]
-    return render(request, "privacy.html", caller=caller, title="Privacy", question=question, checks=checks)
+    return await _privacy_page(request, caller, question, checks)
 
 
 @router.get("/sign-in")
@@ -134,18 +148,56 @@ async def sign_out(request: Request) -> Response:
     return reply
 
 
-async def _ask_page(request: Request, caller: Caller, form: FormData, answer: Mapping[str, Any] | None = None) -> Response:
+async def _ask_page(
+    request: Request,
+    caller: Caller,
+    form: FormData,
+    answer: Mapping[str, Any] | None = None,
+    earlier: Sequence[Mapping[str, str]] = (),
+) -> Response:
     names = ("question", "options", "mode", "sources", "tags", "since", "until")
     asked: dict[str, Any] = {name: text_of(form, name) for name in names}
+    if answer and not answer["reason"]:
+        asked |= {"question": "", "options": ""}
     asked["is_special"] = any(asked[name] for name in names[1:])
+    conversation = [id_ for id_ in (answer and answer["id"], *(one["id"] for one in earlier)) if id_]
     recent = [] if answer else await _answers(caller, 5)
-    return render(request, "ask.html", caller=caller, title="Ask", asked=asked, modes=MODES, answer=answer, recent=recent)
+    is_empty = not answer and not recent and not (await run_in_threadpool(lambda: caller.graph.show(limit=1))).total
+    values: dict[str, Any] = {
+        "asked": asked,
+        "modes": MODES,
+        "answer": answer,
+        "earlier": earlier,
+        "conversation": conversation,
+    }
+    return render(request, "ask.html", caller=caller, title="Ask", recent=recent, is_empty=is_empty, **values)
+
+
+async def _privacy_page(
+    request: Request, caller: Caller, question: str = "", checks: Sequence[Mapping[str, Any]] = ()
+) -> Response:
+    sent = (await run_in_threadpool(caller.graph.privacy.sent)).to_dict() if caller.may("admin") else None
+    values: dict[str, Any] = {"question": question, "checks": checks, "sent": sent}
+    return render(request, "privacy.html", caller=caller, title="Privacy", **values)
+
+
+def _earlier(caller: Caller, form: FormData) -> list[dict[str, str]]:
+    """Return the stored answers of the conversation, newest first. What has been erased is left out."""
+    found = []
+    for id_ in form.getlist("earlier")[:LATEST]:
+        with suppress(DragGraphError):
+            answer = caller.graph.answer(str(id_)).answer
+            found.append({"id": answer.id, "question": answer.question, "text": answer.text, "label": answer.label or ""})
+    return found
 
 
 def _asked(form: FormData) -> AskRequest:
+    """Return the request that the form stands for. Options can be in their field, or listed in the question."""
     values: dict[str, Any] = {name: listed(text_of(form, name)) for name in ("sources", "tags")}
-    values["options"] = listed(text_of(form, "options"), "\n")
     texts = {name: text_of(form, name) for name in ("question", "mode", "since", "until")}
+    values["options"] = listed(text_of(form, "options"), "\n")
+    if not values["options"]:
+        texts["question"], values["options"] = listed_options(texts["question"])
     return _valid(AskRequest, **values, **{name: text for name, text in texts.items() if text})
 
 

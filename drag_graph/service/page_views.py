@@ -3,19 +3,23 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from drag_graph.ask.answer_notes import notes_on, site_notes
-from drag_graph.model import Chunk
+from drag_graph.ask.answers import NOTHING_RELEVANT
+from drag_graph.model import LABELS, Chunk
 from drag_graph.report.audit_corrections import claim_notes, correction_note
 from drag_graph.report.audit_document import describe_elsewhere, evidence_of, line_marks
 
 CITATION = re.compile(r"\[(\d{1,4})\]")
 SECOND = 1_000
+LONGEST_LINK = 1_000
+"""Characters of a question in an address."""
 View = dict[str, Any]
 Span = tuple[int, int]
 
 
-def answer_view(document: Mapping[str, Any], question: str, *, may_edit: bool = False) -> View:
+def answer_view(document: Mapping[str, Any], question: str) -> View:
     """Return what a page shows of an answer, given the document of `ask` or `audit`."""
     id_ = document["answer_id"]
     reason = document.get("reason", "")
@@ -27,11 +31,11 @@ def answer_view(document: Mapping[str, Any], question: str, *, may_edit: bool = 
         "question": question,
         "options": document.get("options", []),
         "label": document["label"],
-        "parts": list(_parts(document, f"/answers/{id_}" if id_ else "")),
+        "parts": list(_parts(document, f"/answers/{id_}" if id_ else "")) if document["answer"] != NOTHING_RELEVANT else [],
         "lines": document["lines"],
         "notes": notes,
         "reason": f"{reason[:1].upper()}{reason[1:]}." if reason else "",
-        "advice": _advice(document, may_edit=may_edit) if reason else [],
+        "nearest": (document.get("nearest") or {}).get("text", ""),
         "facts": [
             {"name": "Confidence", "value": f"{document['confidence']:.2f}"},
             {"name": "Student", "value": document["student"] or "none"},
@@ -112,14 +116,10 @@ def _problem(sentence: Mapping[str, Any]) -> str:
     return f"No source has {absent}" if absent else "No source says this"
 
 
-def _advice(document: Mapping[str, Any], *, may_edit: bool) -> list[View]:
-    steps = []
-    if nearest := document.get("nearest"):
-        steps.append({"text": f"The nearest stored text is: {nearest['text']}", "href": "", "link": ""})
-    if may_edit:
-        steps.append({"text": "Add documents that answer it:", "href": "/sources", "link": "Knowledge"})
-    steps.append({"text": "Ask in other words, or remove restrictions under How.", "href": "", "link": ""})
-    return steps
+def distill_link(question: str, options: Sequence[str]) -> str:
+    """Return the address of the form for the teacher, with a question in it."""
+    texts = (question, *(f"{label}) {option}" for label, option in zip(LABELS, options, strict=False)))
+    return f"/distill?{urlencode({'question': ' '.join(' '.join(texts).split())[:LONGEST_LINK]})}"
 
 
 def _line(line: Mapping[str, Any], chunks: Mapping[str, Chunk], *, is_open: bool) -> View:

@@ -74,9 +74,9 @@ async def form_of(request: Request, **limits: Any) -> FormData:
 
 
 def text_of(form: FormData, name: str) -> str:
-    """Return a field of a form; empty if it is missing."""
+    """Return a field of a form, with line feeds as ends of lines; empty if it is missing."""
     value = form.get(name, "")
-    return value.strip() if isinstance(value, str) else ""
+    return value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
 
 
 def listed(text: str, separator: str = ",") -> list[str]:

@@ -10,6 +10,7 @@ from drag_graph.service import (
     asking_routes,
     correction_routes,
     graph_page_routes,
+    job_page_routes,
     job_routes,
     mcp_routes,
     monitoring_routes,
@@ -35,7 +36,7 @@ METHODS = ("GET", "POST", "DELETE")
 CORS_HEADERS = ("authorization", "content-type", "x-namespace")
 EXPOSED = ("x-request-id", "x-total-count", "x-answer-id")
 """Headers of requests and replies that pages of other origins can use."""
-UPLOADS = ("/api/v1/jobs/ingest", "/sources/add")
+UPLOADS = ("/api/v1/jobs/ingest", "/sources/add", "/distill")
 """Paths with bodies of up to `Limits.upload_bytes`."""
 ROUTERS = (
     monitoring_routes.router,
@@ -47,6 +48,7 @@ ROUTERS = (
     page_routes.router,
     source_page_routes.router,
     graph_page_routes.router,
+    job_page_routes.router,
 )
 
 

@@ -1,20 +1,23 @@
-"""Pages of what is stored: sources, adding and deleting them, and jobs."""
+"""Pages of what is stored: sources, and adding and deleting them."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
+from drag_graph.manage.source_listing import SourceState
 from drag_graph.model import Subgraph
-from drag_graph.service.asking_routes import Id, Offset, ShortText, WholeId, erased_source
-from drag_graph.service.job_routes import MOST_FILES, JobId, job_document, queue_of, submit_documents
-from drag_graph.service.jobs import JobQueue
+from drag_graph.service.asking_routes import Id, ShortText, WholeId, erased_source
+from drag_graph.service.job_routes import MOST_FILES, Queue, submit_documents
 from drag_graph.service.page_routes import PageAdmin, PageEditor, PageReader
-from drag_graph.service.page_views import moment
+from drag_graph.service.page_views import marked, moment
 from drag_graph.service.pages import HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
@@ -30,27 +33,45 @@ WORDS = {
     "Answer": "answers that used it",
 }
 """What labels and relationship types of the store are called; others keep their name."""
-TITLES = {"ingest": "Add documents", "distill": "Ask a teacher", "refresh": "Ask a teacher again", "link": "Join sources"}
-Queue = Annotated[JobQueue, Depends(queue_of)]
+HITS, SHOWN_PASSAGES = 10, 2
+BEFORE, LONGEST_EXCERPT = 60, 300
+"""Characters of a passage that are shown before the first word that was searched for, and in all."""
 router = APIRouter(include_in_schema=False)
 
 
+class SourcePageQuery(BaseModel):
+    """The form above the list of sources."""
+
+    q: ShortText = ""
+    state: SourceState | Literal[""] = ""
+    tags: ShortText = ""
+    since: ShortText = ""
+    until: ShortText = ""
+    offset: Annotated[int, Field(ge=0, le=2**31)] = 0
+
+
 @router.get("/sources")
-async def sources_page(
-    request: Request, caller: PageReader, q: Annotated[ShortText, Query()] = "", offset: Offset = 0
-) -> Response:
-    """List the sources, newest first, or those that match `q`, best first."""
-    older = ""
-    if q.strip():
-        found = await state_of(request).asks.run(lambda: caller.graph.search(q, limit=20).to_dict())
-        sources = [{**one, "tags": [], "texts": [], "facts": one.get("date", "")} for one in found["sources"]]
-        heading = f"{len(sources)} found" if sources else "Nothing was found"
-    else:
-        page = await run_in_threadpool(lambda: caller.graph.show(limit=LISTED, offset=offset))
-        sources = [{**_source_view(one), "texts": []} for one in page]
-        heading = f"{page.total} sources" if page.total else "Nothing is stored yet"
-        older = f"/sources?offset={offset + LISTED}" if offset + LISTED < page.total else ""
-    values: dict[str, Any] = {"q": q, "sources": sources, "heading": heading, "older": older}
+async def sources_page(request: Request, caller: PageReader, wanted: Annotated[SourcePageQuery, Query()]) -> Response:
+    """List the sources with `q` in their name, newest first, and the passages that match it, best first."""
+    only: dict[str, Any] = {"since": wanted.since, "until": wanted.until, "tags": listed(wanted.tags)}
+    chosen = {"name": wanted.q.strip(), "state": wanted.state or None, **only}
+    page = await run_in_threadpool(lambda: caller.graph.show(limit=LISTED, offset=wanted.offset, **chosen))
+    sources = [_source_view(one) for one in page]
+    hits: list[dict[str, Any]] = []
+    if chosen["name"] and not wanted.offset and wanted.state not in {"expired", "failed"}:
+        found = await state_of(request).asks.run(lambda: caller.graph.search(wanted.q, limit=HITS, **only).to_dict())
+        hits = [one for one in _hit_views(found, wanted.q) if wanted.state in {"", one["kind"]}]
+    given = wanted.model_dump(exclude_defaults=True)
+    following = wanted.offset + LISTED
+    values: dict[str, Any] = {
+        "wanted": wanted,
+        "is_filtered": bool(given.keys() - {"q", "offset"}),
+        "is_empty": not page.total and not given,
+        "total": page.total,
+        "sources": sources,
+        "hits": hits,
+        "older": f"/sources?{urlencode({**given, 'offset': following})}" if following < page.total else "",
+    }
     return render(request, "sources.html", caller=caller, title="Knowledge", **values)
 
 
@@ -97,20 +118,19 @@ async def erase_source(source_id: WholeId, request: Request, caller: PageAdmin) 
     return RedirectResponse("/sources", 303, dict(HEADERS))
 
 
-@router.get("/jobs")
-async def jobs_page(request: Request, caller: PageReader, queue: Queue) -> Response:
-    """List the last jobs, newest first."""
-    found = await run_in_threadpool(queue.table.jobs, caller.graph.settings.namespace, LISTED)
-    jobs = [_job_view(job_document(queue, job)) for job in found]
-    return render(request, "jobs.html", caller=caller, title="Jobs", jobs=jobs)
-
-
-@router.get("/jobs/{job_id}")
-async def job_page(job_id: JobId, request: Request, caller: PageReader, queue: Queue) -> Response:
-    """Show how far a job is."""
-    found = await run_in_threadpool(queue.table.job, job_id, caller.graph.settings.namespace)
-    job = _job_view(job_document(queue, found))
-    return render(request, "job.html", caller=caller, title=job["title"], job=job)
+def _hit_views(found: Mapping[str, Any], wanted: str) -> list[dict[str, Any]]:
+    """Return the sources that a search found, each with its best passages or claims, in which the words are marked."""
+    words = re.compile("|".join(map(re.escape, wanted.split())), re.IGNORECASE)
+    texts: dict[str, list[Any]] = {}
+    for line in (*found["spans"], *found["edges"]):
+        shown = texts.setdefault(line["source_id"], [])
+        if len(shown) < SHOWN_PASSAGES:
+            first = words.search(line["text"])
+            start = max(first.start() - BEFORE, 0) if first else 0
+            end = start + LONGEST_EXCERPT
+            text = f"{'…' if start else ''}{line['text'][start:end]}{'…' if end < len(line['text']) else ''}"
+            shown.append(marked(text, (match.span() for match in words.finditer(text))))
+    return [{**one, "texts": texts[one["id"]]} for one in found["sources"] if one["id"] in texts]
 
 
 def _source_view(graph: Subgraph) -> dict[str, Any]:
@@ -123,11 +143,13 @@ def _source_view(graph: Subgraph) -> dict[str, Any]:
         for chunk in graph.chunks
     ] or [{"text": one.text, "where": ""} for one in graph.evidence]
     numbers = f"{len(graph.evidence)} passages, {len(graph.triples)} claims"
+    dated = f"dated {document.date}" if document and document.date else ""
+    added = f"added {moment(graph.created_at)}"
     return {
         "id": graph.source_id,
         "name": graph.title,
         "tags": list(document.tags) if document else [],
-        "facts": " · ".join(filter(None, (document.date if document else "", numbers, f"added {moment(graph.created_at)}"))),
+        "facts": [one for one in ("document" if document else "question", dated, numbers, added) if one],
         "passages": passages,
         "claims": [
             {
@@ -136,16 +158,4 @@ def _source_view(graph: Subgraph) -> dict[str, Any]:
             }
             for edge in graph.usable_edges
         ],
-    }
-
-
-def _job_view(job: Mapping[str, Any]) -> dict[str, Any]:
-    names = job["request"].get("files") or [job["request"].get("name", "")]
-    title = ": ".join(filter(None, (TITLES.get(job["kind"], job["kind"].capitalize()), ", ".join(names))))
-    spent = f"${job['spent_usd']:.4f}" if job["spent_usd"] else ""
-    return {
-        **job,
-        "title": title[:200],
-        "has_ended": bool(job["finished_at"]),
-        "facts": " · ".join(filter(None, (job["state"], moment(job["created_at"]), job["caller"], spent))),
     }

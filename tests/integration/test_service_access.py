@@ -43,7 +43,9 @@ RULES = {
     ("GET", f"{API}/graph"): "reader",
     ("POST", f"{API}/privacy/check"): "reader",
     ("POST", f"{API}/query"): "admin",
+    ("GET", f"{API}/privacy/sent"): "admin",
     ("POST", f"{API}/jobs/distill"): "editor",
+    ("POST", f"{API}/jobs/distill/estimate"): "editor",
     ("POST", f"{API}/jobs/ingest"): "editor",
     ("POST", f"{API}/jobs/link"): "editor",
     ("POST", f"{API}/jobs/refresh"): "editor",
@@ -68,6 +70,9 @@ RULES = {
     ("POST", "/graph/merges"): "editor",
     ("GET", "/jobs"): "reader",
     ("GET", "/jobs/{job_id}"): "reader",
+    ("POST", "/jobs/{job_id}/cancel"): "editor",
+    ("GET", "/distill"): "editor",
+    ("POST", "/distill"): "editor",
 }
 """The lowest role that may call a route."""
 BODIES = {
@@ -77,6 +82,7 @@ BODIES = {
     f"{API}/privacy/check": {"questions": ["Why?"]},
     f"{API}/query": {"statement": "RETURN 1"},
     f"{API}/jobs/distill": {"questions": []},
+    f"{API}/jobs/distill/estimate": {"questions": []},
     f"{API}/jobs/refresh": {},
     f"{API}/jobs/export": {"full": True, "format": "subgraphs"},
 }

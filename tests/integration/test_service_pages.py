@@ -3,6 +3,7 @@
 import json
 import re
 from contextlib import closing
+from html import unescape
 from html.parser import HTMLParser
 from typing import ClassVar
 
@@ -11,8 +12,15 @@ from fastapi.testclient import TestClient
 from service_clients import BASE, QUESTION, TEXTS, events_of, filled_graph, local_client
 
 from drag_graph.app import DragGraph
+from drag_graph.errors import ReplyError
+from drag_graph.inputs import make_query
+from drag_graph.ledger import Ledger
+from drag_graph.ledger.tape import Attempt
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.teacher_replies import EvidenceReply
 from drag_graph.report.graph_picture import SCRIPTS
 from drag_graph.report.offline_page import MEDIA_TYPES, fragment, offline_page, web_file
+from drag_graph.service.job_table import JobTable
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.page_views import answer_view
@@ -21,11 +29,13 @@ from drag_graph.service.service_app import service_app
 BROWSER = {"Accept": "text/html"}
 HOSTILE = "<script>alert(1)</script><svg onload=alert(2)> javascript:alert(3) \"' \u202egnp.exe " + "w" * 10_000
 MOST_OWN_BYTES, MOST_BYTES = 150_000, 600_000
+TIDES = "What causes tides?"
 
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory):
-    with filled_graph(tmp_path_factory.mktemp("pages"), privacy="standard") as graph:
+    folder = tmp_path_factory.mktemp("pages")
+    with filled_graph(folder, privacy="standard", teacher=teacher_in(folder)) as graph:
         graph.ingest(
             text=f"# {HOSTILE}\n\nThe zeppelin of Friedrichshafen carries {HOSTILE}.", name="evil<b>.md", tags=["<i>tag"]
         ).result()
@@ -36,6 +46,13 @@ def graph(tmp_path_factory):
 def client(graph):
     with local_client(graph, with_jobs=True, headers=BROWSER) as client:
         yield client
+
+
+def teacher_in(folder):
+    """A teacher that knows about tides."""
+    facts = {"question": TIDES, "options": ["Wind", "The Moon"], "evidence": ["The Moon causes the tides of the sea."]}
+    (folder / "facts.jsonl").write_text(json.dumps(facts) + "\n")
+    return f"curated:{folder / 'facts.jsonl'}"
 
 
 class Tags(HTMLParser):
@@ -82,9 +99,10 @@ def check(reply, status=200):
     return page
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/answers", "/sources", "/graph", "/jobs", "/privacy", "/sign-in", "/sources?q=turbine", "/graph?q=turbine"]
-)
+PLACES = ["/", "/answers", "/sources", "/sources?q=turbine", "/graph", "/graph?q=turbine", "/jobs", "/jobs?kind=link"]
+
+
+@pytest.mark.parametrize("path", [*PLACES, "/privacy", "/sign-in", "/distill"])
 def test_each_page_is_safe_html(client, path):
     assert "<h1>" in check(client.get(path))
 
@@ -129,6 +147,11 @@ def test_hostile_texts_are_escaped_everywhere(client, graph):
     check(client.get("/answers"))
     check(client.get("/sources", params={"q": HOSTILE[:500]}))
     check(client.post("/privacy", data={"token": token(client), "question": HOSTILE}))
+    hostile = {"token": token(client), "text": f"{HOSTILE}\n{HOSTILE} A) x B) x"}
+    assert "&lt;script&gt;" in check(client.post("/distill", data=hostile))
+    job = client.post("/distill", data={**hostile, "text": HOSTILE, "confirmed": "yes"})
+    client.get(f"/api/v1{job.url.path}/events")
+    assert "&lt;script&gt;" in check(client.get(job.url.path))
 
 
 def test_an_unsupported_sentence_is_underlined_with_its_reason():
@@ -176,11 +199,103 @@ def test_an_unknown_answer_is_a_page_for_browsers_and_json_for_others(client):
     assert client.get(f"/answers/{'0' * 32}", headers={"Accept": "*/*"}).json()["error"]["type"] == "NotStored"
 
 
-@pytest.mark.parametrize(
-    "path", ["/ask", "/privacy", "/sources/add", "/graph/merges", "/sign-in", "/sign-out", f"/sources/{'0' * 32}/erase"]
-)
+FORMS = ["/ask", "/privacy", "/distill", "/sources/add", "/graph/merges", "/sign-in", "/sign-out"]
+
+
+@pytest.mark.parametrize("path", [*FORMS, f"/sources/{'0' * 32}/erase", f"/jobs/{'0' * 32}/cancel"])
 def test_a_form_of_another_site_is_refused(client, path):
     check(client.post(path, data={"question": "Why?", "token": "0" * 64}), 403)
+
+
+def test_sources_are_found_by_name_passage_tag_kind_and_date(client):
+    page = check(client.get("/sources", params={"q": "steam"}))
+    names, passages = page.split("in passages and claims")
+    assert "steam.txt" in names
+    assert "wood.txt" not in names
+    assert "<mark>Steam</mark> drives the turbine" in passages
+    assert "wood.txt" in check(client.get("/sources", params={"state": "document"}))
+    only = check(client.get("/sources", params={"tags": "<i>tag", "q": ""}))
+    assert ("evil&lt;b&gt;.md" in only, "wood.txt" in only) == (True, False)
+    for nothing in ({"state": "failed"}, {"since": "2031-01-01"}):
+        assert "Nothing matches" in check(client.get("/sources", params=nothing))
+    check(client.get("/sources", params={"state": "other"}), 422)
+
+
+def test_a_conversation_stays_on_the_page_and_options_may_stand_in_the_question(client):
+    first = check(asked(client, f"{QUESTION} A) Wind B) Steam"))
+    assert "<strong>B.</strong> Steam" in first
+    earlier = re.search(r'name="earlier" value="(\w+)"', first)[1]
+    second = check(asked(client, "What drives the turbine of the old mill?", earlier=[earlier, "ffff"]))
+    articles = re.findall(r'<article class="card answer".*?</article>', second, re.DOTALL)
+    assert [TEXTS["wood.txt"] in articles[0], "Steam" in articles[1], len(articles)] == [True, True, 2]
+    assert second.count('name="earlier"') == 2
+
+
+def test_an_empty_store_says_what_to_do_first(tmp_path):
+    with (
+        DragGraph(tmp_path / "new.lbug", embedder="lexical") as graph,
+        graph.store.held(),
+        local_client(graph, headers=BROWSER) as client,
+    ):
+        for path in ("/", "/sources"):
+            assert "Nothing is stored yet" in check(client.get(path))
+        assert "drag-graph serve --teacher" in check(client.get("/distill"))
+
+
+def test_questions_are_distilled_after_their_estimate_and_failures_have_reasons(tmp_path):
+    with (
+        filled_graph(tmp_path, teacher=teacher_in(tmp_path)) as graph,
+        local_client(graph, with_jobs=True, headers=BROWSER) as client,
+    ):
+        values = {"token": token(client, "/distill"), "text": f"{TIDES} A) Wind B) The Moon\r\nWho?\nWhy? A) x B) x"}
+        page = check(client.post("/distill", data=values))
+        assert "Line 3: Options 1 and 2 are the same." in page
+        assert '<th scope="row">Questions to ask</th><td>2</td>' in page
+        assert graph.show(state="query").total == 0
+        hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="(.*?)"', page, re.DOTALL))
+        form = {name: unescape(value) for name, value in hidden.items()}
+        job = client.post("/distill", data={**form, "budget_usd": "1"})
+        client.get(f"/api/v1{job.url.path}/events")
+        page = check(client.get(job.url.path))
+        assert "1 complete, 1 failed" in page
+        assert re.search(r"Who\?<div class=.small bad.>The curated file has no line", page)
+        assert [one.query.options for one in graph.show(state="query")] == [("Wind", "The Moon")]
+        file = {"file": ("q.csv", f"question,A,B\n{TIDES},Wind,The Moon\n".encode(), "text/csv")}
+        page = check(client.post("/distill", data={"token": values["token"]}, files=file))
+        assert "Nothing is left to ask" in page
+        body = {"questions": [{"question": TIDES, "options": ["Wind", "The Moon"]}]}
+        estimate = client.post("/api/v1/jobs/distill/estimate", json=body).json()
+        assert estimate == graph.estimate_distill(body["questions"]).to_dict()
+        page = check(asked(client, "Qqqq zzzz? A) Yy B) Xx"))
+        assert 'href="/distill?question=Qqqq+zzzz%3F+A%29+Yy+B%29+Xx"' in page
+
+
+def test_jobs_are_filtered_and_cancelled_and_an_export_is_downloaded(client, monkeypatch):
+    export = client.post("/api/v1/jobs/export", json={}).json()["id"]
+    client.get(f"/api/v1/jobs/{export}/events")
+    href = re.search(r'href="(\S+)" download', check(client.get(f"/jobs/{export}")))[1]
+    assert "turbine" in client.get(href).text
+    monkeypatch.setattr(JobTable, "take", lambda _self: None)
+    form = {"token": token(client), "name": "a.txt", "text": "Oil."}
+    job = client.post("/sources/add", data=form).url.path
+    assert "cancelled" in check(client.post(f"{job}/cancel", data=form))
+    for state, listed in {"done": [True, False], "cancelled": [False, True]}.items():
+        page = check(client.get("/jobs", params={"state": state, "kind": ""}))
+        assert [f"/jobs/{export}" in page, job in page] == listed
+
+
+def test_what_has_left_the_machine_is_counted_by_day_and_model(client, graph):
+    attempt = Attempt([], {}, "", tokens_in=1234, tokens_out=5, cost_usd=0.25, created_at="2026-01-02T03:04:05+00:00")
+    query = make_query("Is this <secret>?")
+    request = TeacherRequest(query, "evidence", EvidenceReply, (), "v1")
+    with Ledger(graph.settings.ledger_path) as ledger:
+        for model in ("gpt-4o-mini", "ollama/llama3"):
+            ledger.tape.quarantine(model, request, ReplyError("no"), [attempt])
+    page = check(client.get("/privacy"))
+    assert "<td>2026-01-02</td><td>gpt-4o-mini</td><td>questions</td><td>1</td><td>1,234 tokens</td><td>$0.2500</td>" in page
+    assert "stayed on this machine: 1" in page
+    assert "secret" not in page
+    assert client.get("/api/v1/privacy/sent").json() == graph.privacy.sent().to_dict()
 
 
 def test_a_pasted_text_is_added_by_a_job_and_deleted_after_a_list(tmp_path):
@@ -245,6 +360,8 @@ def test_a_session_opens_pages_and_its_cookie_alone_sends_nothing(tmp_path):
             assert reader.lower() not in cookie
             page = check(client.get("/sources"))
             assert "Add documents" not in page
+            assert "What has left" not in check(client.get("/privacy"))
+            check(client.get("/distill"), 403)
             source = graph.show().subgraphs[0].source_id
             check(client.get(f"/sources/{source}/erase"), 403)
             assert TEXTS["steam.txt"] in check(asked(client))

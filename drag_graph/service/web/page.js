@@ -27,9 +27,11 @@ const failure = ({ message, hint }) => {
 const ask = async (form) => {
   const answers = document.querySelector("#answers");
   const button = form.querySelector("button");
+  const { question } = form.elements;
+  const asked = question.value;
   const waiting = element("article", "card answer");
   const said = element("p", "said", "Searching …");
-  waiting.append(element("h2", "", form.elements.question.value), said);
+  waiting.append(element("h2", "", asked), said);
   answers.prepend(waiting);
   button.disabled = true;
   let hasText = false;
@@ -47,20 +49,24 @@ const ask = async (form) => {
       if (name === "answer") {
         // Rendered and escaped by our own server.
         const page = new DOMParser().parseFromString(data.html, "text/html");
-        waiting.replaceWith(...page.body.children);
+        const answer = page.body.firstElementChild;
+        waiting.replaceWith(answer);
+        const { answer: id } = answer.dataset;
+        if (id) form.prepend(Object.assign(element("input"), { type: "hidden", name: "earlier", value: id }));
+        if (id && question.value === asked) question.value = form.elements.options.value = "";
       }
     }
-    form.elements.question.value = "";
   } catch (error) {
     const known = error.message && error.hint !== undefined;
     waiting.replaceWith(failure(known ? error : { message: "The service does not answer.", hint: "Check that it runs, and ask again." }));
   } finally {
     button.disabled = false;
-    form.elements.question.focus();
+    question.focus();
   }
 };
 
 const asking = document.querySelector("form[data-ask]");
+asking?.querySelector("[data-keys]").removeAttribute("hidden");
 asking?.addEventListener("submit", (event) => {
   event.preventDefault();
   ask(asking);
@@ -72,14 +78,24 @@ asking?.elements.question.addEventListener("keydown", (event) => {
   }
 });
 
+for (const form of document.querySelectorAll("form[method=post]:not([data-ask])")) {
+  form.addEventListener("submit", () => {
+    const button = form.querySelector("button");
+    button.disabled = true;
+    button.textContent += " …";
+  });
+}
+
 const job = document.querySelector("[data-job]");
 if (job) {
   const events = new EventSource(`/api/v1/jobs/${job.dataset.job}/events`);
   events.addEventListener("progress", ({ data }) => {
-    const { state, progress } = JSON.parse(data);
-    const bar = job.querySelector("progress");
-    job.querySelector("[data-state]").textContent = state;
-    if (progress.total) Object.assign(bar, { max: progress.total, value: progress.done });
+    const { state, progress: { done, total, cost_usd: cost, waiting_for: wait } } = JSON.parse(data);
+    const named = job.querySelector("[data-state]");
+    Object.assign(named, { textContent: state, className: `state ${state}` });
+    const counts = [total ? `${done} of ${total}` : done && `${done} done`, cost && `$${cost.toFixed(4)}`, wait];
+    job.querySelector("[data-counts]").textContent = counts.filter(Boolean).join(" · ");
+    if (total) Object.assign(job.querySelector("progress"), { max: total, value: done });
   });
   events.addEventListener("end", () => {
     events.close();
@@ -88,16 +104,18 @@ if (job) {
 }
 
 const drop = document.querySelector("form[data-drop]");
-for (const name of ["dragover", "drop"]) {
-  drop?.addEventListener(name, (event) => {
+for (const name of drop ? ["dragover", "drop"] : []) {
+  document.addEventListener(name, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
+    drop.closest("details").open = true;
     if (name === "drop") drop.querySelector("input[type=file]").files = event.dataTransfer.files;
   });
 }
 
 const openTarget = () => {
   const target = location.hash && document.getElementById(location.hash.slice(1));
-  const line = target && target.closest("details.line");
+  const line = target && target.closest("details");
   if (!line) return;
   for (let at = line; at; at = at.parentElement.closest("details")) at.open = true;
   line.scrollIntoView({ block: "start" });

@@ -12,6 +12,7 @@ from drag_graph.errors import StoreError
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.manage.source_listing import newest_sources
 from drag_graph.model import Aggregation, Subgraph
+from drag_graph.ports.graph_search import Restriction
 from drag_graph.ports.graph_store import GraphStore, SaveOutcome, SourceFilter
 from drag_graph.testing.builders import HOSTILE_NAMES, Spec, expected, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
@@ -288,6 +289,11 @@ class SavingContract(Contract):
         assert_same(newest_sources(store, 3), (rows[:3], 7, []))
         assert_same(newest_sources(store, 3, 5), (rows[5:], 7, []))
         assert newest_sources(store, 3, 7) == ([], 7, [])
+        title, day = rows[0].title, rows[0].created_at[:10]
+        found = [row for row in rows if title.casefold() in row.title.casefold() and row.created_at >= day]
+        only = Restriction(since=day)
+        assert_same(newest_sources(store, 9, name=title.upper(), state="query", only=only), (found, len(found), []))
+        assert newest_sources(store, 9, state="document") == ([], 0, [])
 
     def test_the_id_of_an_input_line_finds_its_queries(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(3, namespace=namespace, seed=6)
