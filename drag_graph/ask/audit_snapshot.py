@@ -77,6 +77,20 @@ def unshown(edge: Mapping[str, Any], subgraph: Subgraph, rejected: RejectedClaim
         ]
 
 
+def contradicting(line: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str, Any]]:
+    """Return the edges that contradict a line's edge, or an edge that was read from the line, each with its triples."""
+    provenance = _Provenance(subgraph)
+    behind = {line["ref"], *(passage["id"] for passage in line.get("passages", ()))}
+    own = [edge for edge in subgraph.usable_edges if not behind.isdisjoint((edge.id, *edge.evidence_ids))]
+    against = {id_ for edge in own for id_ in edge.contradicts} - {edge.id for edge in own}
+    with _proven("a contradiction"):
+        return [
+            {"edge": edge.model_dump(mode="json", exclude={"source_id"}), "triples": provenance.triples(edge)}
+            for edge in subgraph.usable_edges
+            if edge.id in against
+        ]
+
+
 _REJECTED = "its claim is marked wrong"
 _PRUNED = "its claim is below the threshold, or its edge is not among the best"
 _UNRANKED = "ranking dropped its evidence"

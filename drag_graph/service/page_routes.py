@@ -1,7 +1,6 @@
 """Pages to sign in, ask, look at answers, and check what would leave the machine."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -10,16 +9,15 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from drag_graph.errors import DragGraphError
-from drag_graph.model import Chunk
 from drag_graph.ports.model_roles import OnToken
+from drag_graph.report.audit_views import answer_view, marked, moment, why_view
 from drag_graph.report.offline_page import MEDIA_TYPES, fragment, web_file
 from drag_graph.service.access import COOKIE, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
-from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest
+from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest, RequestBody
 from drag_graph.service.browser_sessions import LONGEST
+from drag_graph.service.correction_routes import CorrectionRequest, corrected
 from drag_graph.service.errors import RequestRefused
-from drag_graph.service.page_views import answer_view, marked, moment, why_view
 from drag_graph.service.pages import FOREVER, HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
@@ -31,7 +29,7 @@ MODES = (
     {"value": "none", "name": "Nothing: its own knowledge"},
 )
 LISTED = 100
-Body = TypeVar("Body", AskRequest, PrivacyRequest)
+Body = TypeVar("Body", bound=RequestBody)
 router = APIRouter(include_in_schema=False)
 
 
@@ -82,9 +80,19 @@ async def answers_page(request: Request, caller: PageReader) -> Response:
 @router.get("/answers/{answer_id}")
 async def why_page(answer_id: Id, request: Request, caller: PageReader) -> Response:
     """Show where an answer comes from."""
-    audit, chunks = await run_in_threadpool(_audited, caller, answer_id)
-    answer, why = answer_view(audit, audit["question"]), why_view(audit, chunks)
-    return render(request, "why.html", caller=caller, title=audit["question"][:80], answer=answer, why=why)
+    audit = (await run_in_threadpool(lambda: caller.graph.answer(answer_id).audit())).to_dict()
+    return render(request, "why.html", caller=caller, title=audit["question"][:80], why=why_view(audit))
+
+
+@router.post("/answers/{answer_id}/correct")
+async def correct(answer_id: Id, request: Request, caller: PageEditor) -> Response:
+    """Mark the answer, or a claim behind one of its lines, as right or wrong."""
+    form = await form_of(request)
+    verdict = text_of(form, "verdict")
+    values = {"id": text_of(form, "id"), "verdict": None if verdict == "undo" else verdict, "note": text_of(form, "note")}
+    await run_in_threadpool(corrected, caller, _valid(CorrectionRequest, **values))
+    line = text_of(form, "line")
+    return RedirectResponse(f"/answers/{answer_id}#{f'line-{line}' if line.isdecimal() else ''}", 303, dict(HEADERS))
 
 
 @router.get("/privacy")
@@ -145,18 +153,17 @@ async def _ask_page(request: Request, caller: Caller, form: FormData, answer: Ma
 def _asked(form: FormData) -> AskRequest:
     values: dict[str, Any] = {name: listed(text_of(form, name)) for name in ("sources", "tags")}
     values["options"] = listed(text_of(form, "options"), "\n")
-    texts = {name: text_of(form, name) for name in ("question", "mode", "since", "until")}
-    return _valid(AskRequest, **values, **{name: text for name, text in texts.items() if text})
+    texts = {name: text_of(form, name) for name in ("mode", "since", "until")}
+    values |= {name: text for name, text in texts.items() if text}
+    return _valid(AskRequest, question=text_of(form, "question"), **values)
 
 
 def _valid(kind: type[Body], **values: Any) -> Body:
     """Return the body that a form stands for. Raises RequestRefused for unusable values."""
-    if not values.get("question") and not any(values.get("questions", ())):
-        raise RequestRefused(422, "NoQuestion", "The question is empty.", hint="Type a question.")
     try:
         return kind(**values)
     except ValueError:
-        hint = "Shorten the question, or look at the fields under How."
+        hint = "Fill in what is empty, and shorten what is too long."
         raise RequestRefused(422, "RequestInvalid", "The form has a value that is not usable.", hint=hint) from None
 
 
@@ -166,16 +173,6 @@ async def _answers(caller: Caller, limit: int) -> list[dict[str, Any]]:
         {**one, "text": one["text"][:300], "when": moment(one["created_at"]), "confidence": f"{one['confidence']:.2f}"}
         for one in found
     ]
-
-
-def _audited(caller: Caller, answer_id: str) -> tuple[dict[str, Any], dict[str, Chunk]]:
-    """Return an audit, and the chunks of its sources that are stored."""
-    audit = caller.graph.answer(answer_id).audit().to_dict()
-    chunks: dict[str, Chunk] = {}
-    for source_id in dict.fromkeys(line["source_id"] for line in audit["lines"] if "elsewhere" not in line):
-        with suppress(DragGraphError):
-            chunks |= {chunk.id: chunk for chunk in caller.graph.show(source_id).subgraph.chunks}
-    return audit, chunks
 
 
 def _check_view(checked: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from drag_graph.model import Subgraph
+from drag_graph.report.audit_views import moment
 from drag_graph.service.asking_routes import Id, Offset, ShortText, WholeId, erased_source
 from drag_graph.service.job_routes import MOST_FILES, JobId, job_document, queue_of, submit_documents
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.page_routes import PageAdmin, PageEditor, PageReader
-from drag_graph.service.page_views import moment
 from drag_graph.service.pages import HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 

@@ -9,10 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 from service_clients import BASE, QUESTION, TEXTS, events_of, filled_graph, local_client
 
+from drag_graph.report.audit_views import answer_view
 from drag_graph.report.offline_page import MEDIA_TYPES, fragment, offline_page, web_file
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
-from drag_graph.service.page_views import answer_view
 from drag_graph.service.service_app import service_app
 
 BROWSER = {"Accept": "text/html"}
