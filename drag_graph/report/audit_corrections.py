@@ -17,7 +17,7 @@ def add_corrections(document: dict[str, Any], stored: Mapping[str, Subgraph], co
     document["correction"] = by_target.get(document["answer_id"])
     for line in document["lines"]:
         if "elsewhere" not in line:
-            for part in (line, *line["contradicted_by"]):
+            for part in (line, *(other for other in line["contradicted_by"] if "edge" in other)):
                 texts = dict(_claims(part, stored.get(line["source_id"])))
                 part["claims"] = [{"id": id_, "text": text, "correction": by_target.get(id_)} for id_, text in texts.items()]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from typing import Any
 
-from drag_graph.ask.audit_snapshot import contradicting, unshown
+from drag_graph.ask.audit_snapshot import contradicting, contradicting_passages, unshown
 from drag_graph.errors import NotStored, StoreError
 from drag_graph.graph.rejected_claims import claims_of_edges, without_rejected
 from drag_graph.manage.content_ids import is_evidence_id, wrong_ids
@@ -54,8 +54,8 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
     calls, and false after a refresh or tampering. `changed` is true if a text behind it does not match its id, which is a hash,
     in the store or in the answer. `moved_to` of a document is its new address if its file was renamed after the answer.
     `not_shown` are the triples between the edge's entities that are not shown, `contradicted_by` the edges that contradict the
-    line, each with its triples. A line that another site released is skipped. `chunks` are the parts of documents around the
-    evidence. Corrections are added as `add_corrections` does.
+    line, each with its triples, and the lines from other documents that do. A line that another site released is skipped.
+    `chunks` are the parts of documents around the evidence. Corrections are added as `add_corrections` does.
     """
     own = [line for line in document["lines"] if "elsewhere" not in line]
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in own)))
@@ -66,7 +66,7 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
         item["moved_to"] = now if item["uri"] and now != item["uri"] else ""
     wrong = {id_ for graph in graphs for id_, _ in wrong_ids(graph)}
     corrections = store.corrections.read()
-    rejected = RejectedClaims.of(corrections)
+    rejected, passages = RejectedClaims.of(corrections), contradicting_passages(own)
     for line in own:
         graph = stored.get(line["source_id"])
         left = without_rejected(graph, rejected, is_whole=True) if graph else None
@@ -74,6 +74,7 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
         line["changed"] = bool(line["changed"]) or not wrong.isdisjoint(_ids_behind(line))
         line["not_shown"] = unshown(line["edge"], graph, rejected) if graph and line["live"] and line["edge"] else []
         line["contradicted_by"] = contradicting(line, graph) if graph and line["live"] else []
+        line["contradicted_by"] += passages.get(line["n"], [])
     wanted = {one["chunk"]["id"] for line in own for one in _evidence_behind(line) if one.get("chunk")}
     document["chunks"] = [
         {"id": chunk.id, "start": chunk.start, "text": chunk.text}

@@ -72,6 +72,9 @@ def _behind(line: Mapping[str, Any]) -> list[tuple[Text, Text | None]]:
         proofs = [_line_of(proof_of(evidence, line["calls"])) for evidence in evidence_of(line)]
         rows += [(Text.assemble("evidence ", (proof, "dim")), None) for proof in proofs]
     for other in line["contradicted_by"]:
+        if "line" in other:
+            rows.append((Text(f"contradicted by line {other['line']}: {_line_of(other['why'])}"), None))
+            continue
         origin = "; ".join(proof_of(triple["evidence"], triple["evidence"]["calls"]) for triple in other["triples"])
         edge = f"contradicted by (confidence {other['edge']['confidence']:.2f}) {other['edge']['statement']}"
         rows.append((Text.assemble(_line_of(edge), (f" {_line_of(origin)}", "dim")), None))

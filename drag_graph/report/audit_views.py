@@ -1,7 +1,7 @@
 """What pages show of answers, from the documents of `ask` and `audit`."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from drag_graph.ask.answer_notes import notes_on, site_notes
@@ -73,7 +73,10 @@ def why_view(audit: Mapping[str, Any]) -> View:
         int(n) for n in CITATION.findall(audit["answer"])
     }
     chunks = {chunk["id"]: chunk for chunk in audit["chunks"]}
-    lines = [_line(line, chunks, is_open=line["n"] in cited) for line in audit["lines"]]
+    by_number = {line["n"]: line for line in audit["lines"]}
+    lines = [
+        {**_line(line, chunks), "sides": _sides(line, by_number), "is_open": line["n"] in cited} for line in audit["lines"]
+    ]
     others = [line for line in lines if not line["is_open"]]
     return {
         "answer": answer_view(audit, audit["question"], page=""),
@@ -185,28 +188,21 @@ def _advice(document: Mapping[str, Any], *, may_edit: bool) -> list[View]:
     return steps
 
 
-def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]], *, is_open: bool) -> View:
-    shown: View = {"n": line["n"], "text": line["text"], "is_open": is_open, "marks": [], "notes": []}
-    shown |= {name: [] for name in ("passages", "triples", "not_shown", "calls", "sides", "claims")}
+def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]]) -> View:
+    shown: View = {"n": line["n"], "text": line["text"], "is_edge": bool(line.get("edge")), "marks": [], "notes": []}
+    shown |= {name: [] for name in ("passages", "triples", "not_shown", "calls", "claims")}
     if "elsewhere" in line:
         return shown | {"notes": describe_elsewhere(line["elsewhere"])}
-    evidence, calls = evidence_of(line) if line["kind"] != "edge" else [], list(line.get("calls", ()))
-    own: View = {"text": line["text"], "origins": _origins(evidence, calls), "confidence": "", "claims": []}
-    shown["claims"] = _claims(line)
     if edge := line["edge"]:
         evidence = [triple["evidence"] for triple in line["triples"]]
         calls = [call for triple in line["triples"] for call in (*triple["calls"], *triple["evidence"]["calls"])]
         shown["notes"] = [f"Confidence {edge['confidence']:.2f}, from {edge['support']} triple(s): {edge['statement']}"]
-        own = _side(line, shown["claims"])
-    if line["contradicted_by"]:
-        shown["sides"] = [own, *(_side(other, _claims(other)) for other in line["contradicted_by"])]
-    wrong = [claim for claim in shown["claims"] if claim["correction"]["verdict"] == "wrong"]
-    shown["marks"] = line_marks(line)
-    if wrong:
-        is_all = len(wrong) == len(shown["claims"])
-        shown["marks"].append("marked wrong" if is_all else f"{len(wrong)} of {len(shown['claims'])} claims marked wrong")
-    if own["claims"] and shown["sides"]:
-        shown["claims"] = []
+    else:
+        evidence, calls = evidence_of(line), line["calls"]
+    shown["claims"] = _claims(line)
+    wrong = sum(claim["correction"]["verdict"] == "wrong" for claim in shown["claims"])
+    part = "" if wrong == len(shown["claims"]) else f"{wrong} of {len(shown['claims'])} claims "
+    shown["marks"] = [*line_marks(line), *([f"{part}marked wrong"] if wrong else ())]
     shown |= {name: [_triple(triple) for triple in line[name]] for name in ("triples", "not_shown")}
     shown["calls"] = [_call(call) for call in {call["id"]: call for call in calls}.values()]
     if not edge or any(one.get("document") for one in evidence):  # the triples show a teacher's evidence
@@ -214,12 +210,22 @@ def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]], *, i
     return shown
 
 
-def _side(part: Mapping[str, Any], claims: Sequence[View]) -> View:
-    """Return one side of a contradiction, given the line of an edge or what contradicts it."""
-    evidence = [triple["evidence"] for triple in part["triples"]]
-    origins = _origins(evidence, [call for one in evidence for call in one["calls"]])
-    confidence = f"confidence {part['edge']['confidence']:.2f}"
-    return {"text": part["edge"]["statement"], "origins": origins, "confidence": confidence, "claims": claims}
+def _sides(line: Mapping[str, Any], lines: Mapping[int, Mapping[str, Any]]) -> list[View]:
+    """Return a line and what contradicts it; empty if nothing does. `lines` are all by number."""
+    others = [
+        {**_side(lines[one["line"]]), "fact": f"line {one['line']}: {one['why']}"} if "line" in one else _side(one)
+        for one in line["contradicted_by"]
+    ]
+    return [_side(line), *others] if others else []
+
+
+def _side(part: Mapping[str, Any]) -> View:
+    if edge := part["edge"]:
+        evidence = [triple["evidence"] for triple in part["triples"]]
+        origins = _origins(evidence, [call for one in evidence for call in one["calls"]])
+        fact = f"confidence {edge['confidence']:.2f}"
+        return {"text": edge["statement"], "origins": origins, "fact": fact, "claims": _claims(part)}
+    return {"text": part["text"], "origins": _origins(evidence_of(part), part["calls"]), "fact": "", "claims": []}
 
 
 def _origins(evidence: Iterable[Mapping[str, Any]], calls: Iterable[Mapping[str, Any]]) -> list[str]:
