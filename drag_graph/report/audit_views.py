@@ -202,7 +202,8 @@ def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]]) -> V
     shown["claims"] = _claims(line)
     wrong = sum(claim["correction"]["verdict"] == "wrong" for claim in shown["claims"])
     part = "" if wrong == len(shown["claims"]) else f"{wrong} of {len(shown['claims'])} claims "
-    shown["marks"] = [*line_marks(line), *([f"{part}marked wrong"] if wrong else ())]
+    marks = {f"{part}marked wrong": wrong, "contradicted": line["contradicted_by"] and not edge}  # an edge's text says so
+    shown["marks"] = [*line_marks(line), *(mark for mark, holds in marks.items() if holds)]
     shown |= {name: [_triple(triple) for triple in line[name]] for name in ("triples", "not_shown")}
     shown["calls"] = [_call(call) for call in {call["id"]: call for call in calls}.values()]
     if not edge or any(one.get("document") for one in evidence):  # the triples show a teacher's evidence
@@ -225,7 +226,9 @@ def _side(part: Mapping[str, Any]) -> View:
         origins = _origins(evidence, [call for one in evidence for call in one["calls"]])
         fact = f"confidence {edge['confidence']:.2f}"
         return {"text": edge["statement"], "origins": origins, "fact": fact, "claims": _claims(part)}
-    return {"text": part["text"], "origins": _origins(evidence_of(part), part["calls"]), "fact": "", "claims": []}
+    evidence = evidence_of(part)
+    text = " ".join(one["text"] for one in evidence)
+    return {"text": text, "origins": _origins(evidence, part["calls"]), "fact": "", "claims": []}
 
 
 def _origins(evidence: Iterable[Mapping[str, Any]], calls: Iterable[Mapping[str, Any]]) -> list[str]:
