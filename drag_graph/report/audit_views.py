@@ -200,9 +200,8 @@ def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]]) -> V
     else:
         evidence, calls = evidence_of(line), line["calls"]
     shown["claims"] = _claims(line)
-    wrong = sum(claim["correction"]["verdict"] == "wrong" for claim in shown["claims"])
-    part = "" if wrong == len(shown["claims"]) else f"{wrong} of {len(shown['claims'])} claims "
-    marks = {f"{part}marked wrong": wrong, "contradicted": line["contradicted_by"] and not edge}  # an edge's text says so
+    is_wrong = bool(shown["claims"]) and all(claim["correction"]["verdict"] == "wrong" for claim in shown["claims"])
+    marks = {"marked wrong": is_wrong, "contradicted": line["contradicted_by"] and not edge}  # an edge's text says so
     shown["marks"] = [*line_marks(line), *(mark for mark, holds in marks.items() if holds)]
     shown |= {name: [_triple(triple) for triple in line[name]] for name in ("triples", "not_shown")}
     shown["calls"] = [_call(call) for call in {call["id"]: call for call in calls}.values()]
