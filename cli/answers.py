@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
-from . import options, progress, render_answers, render_audit
+from . import options, progress, render, render_answers, render_audit
 from .output import STANDARD, Force, exit_with, refuse, report_of, stdout_to
 from .service_client import ANSWER, ServiceClient
 
@@ -178,6 +178,9 @@ def show(
       drag-graph show
       drag-graph show 9b1c --format html -o graph.html
     """
+    if query_id is not None and format == "html" and not json:
+        render.write(graph.overview.picture([query_id]).to_html())
+        return 0
     if query_id is not None:
         render_answers.subgraph(graph.show(query_id), "json" if json else format)
         return 0

@@ -59,7 +59,7 @@ def communities(
 def _print(graph: "DragGraph", limit: int, form: str, report: "CommunityReport | None" = None) -> None:
     """Print the stored communities, and the numbers of the run."""
     if form == "html":
-        render.write(graph.community_page(limit=limit))
+        render.write(graph.community_picture(limit=limit).to_html())
         return
     stored = graph.stored_communities(report)
     if form == "json":

@@ -87,7 +87,7 @@ def components(graph: "DragGraph", limit: Limit = 10, form: Format = "table", js
     Example: drag-graph graph components --format html -o components.html
     """
     if form == "html" and not json:
-        render.write(graph.overview.components_page(limit=limit))
+        render.write(graph.overview.components_picture(limit=limit).to_html())
         return
     found = graph.overview.components(limit=limit)
     if json or form == "json":

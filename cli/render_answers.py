@@ -152,11 +152,9 @@ def listing(listed: "SourceList", *, as_json: bool) -> None:
 
 
 def subgraph(stored: "StoredSubgraph", form: str) -> None:
-    """Print a subgraph as `table`, `text`, `json` or `html`."""
+    """Print a subgraph as `table`, `text` or `json`."""
     if form == "json":
         document(stored.to_dict())
-    elif form == "html":
-        write(stored.to_html())
     elif form == "text":
         write(str(stored))
     else:

@@ -13,7 +13,6 @@ from drag_graph.errors import DragGraphError, StoreError
 from drag_graph.graph.rejected_claims import claims_of_edges
 from drag_graph.model import Answer, Line, Subgraph
 from drag_graph.report.audit_document import subgraph_text
-from drag_graph.report.graph_page import graph_page
 
 
 class ContextLines(tuple[Line, ...]):
@@ -205,10 +204,6 @@ class StoredSubgraph:
     def summary(self) -> dict[str, Any]:
         """Return its entry of the `show --json` document."""
         return summary_of(self.subgraph)
-
-    def to_html(self) -> str:
-        """Return a picture as a page that opens offline. Raises MissingExtra without neo4j-viz."""
-        return graph_page(self.subgraph)
 
     def __str__(self) -> str:
         return subgraph_text(self.subgraph)

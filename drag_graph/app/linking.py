@@ -11,15 +11,17 @@ from drag_graph.compose.community_setup import make_communities
 from drag_graph.compose.model_factories import make_pricing, role_name
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, NotStored
+from drag_graph.graph.names import concept_id, concept_key, same_as_id
 from drag_graph.jobs.community_job import CommunityReport
 from drag_graph.jobs.link_job import LinkReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter, RunProgress
 from drag_graph.jobs.summary_estimate import foresee
-from drag_graph.manage.graph_statistics import Group, links, names_of
+from drag_graph.link.same_as import pair
+from drag_graph.manage.graph_statistics import Group
 from drag_graph.ports.community_store import Community, CommunityHit
 from drag_graph.ports.concept_store import SameAs
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.report.groups_page import groups_page, shown_groups
+from drag_graph.report.graph_picture import GraphPicture, groups_picture
 
 _FIELDS = ("id", "name", "level", "things", "edges", "sources", "summary", "summariser", "member_hash")
 
@@ -32,7 +34,7 @@ class MergeList:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document that `link --show --json` prints."""
-        return {"merges": [_merge_document(merge) for merge in self.merges]}
+        return {"merges": [merge.to_dict() for merge in self.merges]}
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,18 @@ class Linking(ResourceUser):
         with self._resources.store() as store:
             return MergeList(tuple(store.concepts.same_as(text=text, limit=limit)))
 
+    def merge(self, one: str, other: str) -> MergeList:
+        """Judge two names to be the same thing, as `link` does; no later run changes that. Both must be linked."""
+        with self._resources.writing(create=False) as session:
+            namespace, concepts = session.store.namespace, session.store.concepts
+            ids = pair(*(concept_id(namespace, concept_key(name)) for name in (one, other)))
+            if ids[0] == ids[1] or len(concepts.read(ids)) < len(ids):
+                hint = "Use two different names of entities. Run `drag-graph link` first."
+                raise NotStored(f"{one!r} and {other!r} are not two linked names.", hint=hint)
+            merge = SameAs(same_as_id(namespace, *ids), *ids, "person", 1.0)
+            session.linker().make(merge)
+            return MergeList((_merge(session.store, merge.id),))
+
     def undo_merge(self, merge_id: str) -> MergeList:
         """Undo a merge, given its id or the beginning of its id. `link` does not make it again."""
         return self._set_merge(merge_id, undone=True)
@@ -132,10 +146,10 @@ class Linking(ResourceUser):
             vector = session.embedder.embed_queries([wanted])[0].tolist()
             return CommunityMatches(tuple(session.store.communities.nearest(vector, limit)))
 
-    def community_page(self, *, limit: int = 20) -> str:
-        """Return an HTML page with a picture of the largest communities. It opens offline."""
+    def community_picture(self, *, limit: int = 20) -> GraphPicture:
+        """Return a picture of the largest communities."""
         with self._resources.store() as store:
-            return _page(store, _by_size(store)[:limit])
+            return _picture(store, _by_size(store)[:limit])
 
 
 def _merge(store: GraphStore, prefix: str) -> SameAs:
@@ -147,23 +161,11 @@ def _merge(store: GraphStore, prefix: str) -> SameAs:
     return merges[0]
 
 
-def _merge_document(merge: SameAs) -> dict[str, object]:
-    return {
-        "id": merge.id,
-        "left": {"id": merge.left, "name": merge.left_name},
-        "right": {"id": merge.right, "name": merge.right_name},
-        "method": merge.method,
-        "score": merge.score,
-        "created_at": merge.created_at,
-        "undone_at": merge.undone_at or None,
-    }
-
-
 def _by_size(store: GraphStore) -> tuple[Community, ...]:
     return tuple(sorted(store.communities.read(), key=lambda item: (-item.things, item.id)))
 
 
-def _page(store: GraphStore, communities: Sequence[Community]) -> str:
+def _picture(store: GraphStore, communities: Sequence[Community]) -> GraphPicture:
     thing_of: dict[str, str] = {}
     for edge in store.linked_edges():
         thing_of |= {edge.source_entity: edge.source, edge.target_entity: edge.target}
@@ -171,6 +173,5 @@ def _page(store: GraphStore, communities: Sequence[Community]) -> str:
         Group(tuple(sorted({thing_of[entity] for entity in item.entities if entity in thing_of})), item.edges, item.name)
         for item in communities
     ]
-    shown = shown_groups([group for group in groups if group.members])
-    names = names_of(store.linked_edges(), {id_ for group in shown for id_ in group.members})
-    return groups_page(f"Communities of {store.location}", shown, links(store.linked_edges()), names)
+    title = f"Communities of {store.location}"
+    return groups_picture(title, [group for group in groups if group.members], store.linked_edges())

@@ -103,6 +103,10 @@ class Linker:
             report.left_open = sum(not item.cluster for item in self._store.read())
         return report
 
+    def make(self, merge: SameAs) -> None:
+        """Write a person's merge. Raises StoreLocked."""
+        self._set(replace(merge, created_at=self._now()))
+
     def undo(self, merge: SameAs) -> None:
         """Undo a merge permanently: no later run makes it again. Raises StoreLocked."""
         self._set(replace(merge, undone_at=self._now()))
@@ -208,7 +212,7 @@ class Linker:
         merges, withdrawn, now = [], [], self._now()
         for left, right in sorted(pairs):
             item = stored.get((left, right))
-            if item is not None and item.undone_at:
+            if item is not None and (item.undone_at or item.method == "person"):
                 continue
             both = names.concepts[left].name, names.concepts[right].name
             similarity = cosine(vectors.get(left), vectors.get(right))

@@ -6,13 +6,13 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from drag_graph.ports.vectors import Vector, Vectors
 
-Method = Literal["alias", "name", "embedding"]
+Method = Literal["alias", "name", "embedding", "person"]
 METHODS: tuple[Method, ...] = ("name", "alias", "embedding")
-"""By precedence: if several methods merge a pair, the first one is recorded."""
+"""Methods of `link` by precedence: if several merge a pair, the first one is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,9 @@ class Concept:
 class SameAs:
     """The judgement that two concepts are the same thing. `left` is the smaller id; each pair has at most one judgement.
 
-    `score` lies in [0, 1]: 1 for `name`; for `alias` the fraction of entities with that other name that are called so; for
-    `embedding` the cosine of the names. `undone_at` (UTC, ISO 8601) is empty while the judgement stands.
+    `score` lies in [0, 1]: 1 for `name` and for `person`, whose judgements `link` leaves alone; for `alias` the fraction of
+    entities with that other name that are called so; for `embedding` the cosine of the names. `undone_at` (UTC, ISO 8601) is
+    empty while the judgement stands.
     """
 
     id: str
@@ -55,6 +56,18 @@ class SameAs:
     undone_at: str = ""
     left_name: str = field(default="", compare=False)
     right_name: str = field(default="", compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its entry of the document that `link --show --json` prints."""
+        return {
+            "id": self.id,
+            "left": {"id": self.left, "name": self.left_name},
+            "right": {"id": self.right, "name": self.right_name},
+            "method": self.method,
+            "score": self.score,
+            "created_at": self.created_at,
+            "undone_at": self.undone_at or None,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-MEDIA_TYPES = {"style.css": "text/css", "page.js": "text/javascript"}
+_SCRIPT = "text/javascript"
+MEDIA_TYPES = {"style.css": "text/css", "page.js": _SCRIPT, "graph.js": _SCRIPT, "vendor/cytoscape.min.js": _SCRIPT}
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f]")
 """Characters that let a text look like another one."""
 

@@ -145,9 +145,10 @@ async def erase_source(source_id: WholeId, caller: Admin) -> JSONResponse:
 @router.get("/sources/{source_id}/subgraph")
 async def subgraph(source_id: Id, caller: Reader, format: Literal["json", "html"] = "json") -> Response:  # noqa: A002
     """Return the evidence, triples and edges of a source, as JSON or as a picture."""
-    stored = await run_in_threadpool(caller.graph.show, source_id)
     if format == "html":
-        return HTMLResponse(await run_in_threadpool(stored.to_html))
+        picture = await run_in_threadpool(caller.graph.overview.picture, [source_id])
+        return HTMLResponse(await run_in_threadpool(picture.to_html))
+    stored = await run_in_threadpool(caller.graph.show, source_id)
     return JSONResponse(await run_in_threadpool(stored.to_dict))
 
 

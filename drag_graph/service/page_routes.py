@@ -38,7 +38,7 @@ PageEditor = Annotated[Caller, Depends(requires("editor", is_page=True))]
 PageAdmin = Annotated[Caller, Depends(requires("admin", is_page=True))]
 
 
-@router.get("/static/{name}")
+@router.get("/static/{name:path}")
 async def static_file(name: str, v: str = "") -> Response:
     """Return a file that pages refer to. Needs no key."""
     if name not in MEDIA_TYPES:

@@ -27,6 +27,7 @@ PLACES = (
     {"name": "Ask", "href": "/"},
     {"name": "Answers", "href": "/answers"},
     {"name": "Knowledge", "href": "/sources"},
+    {"name": "Graph", "href": "/graph"},
     {"name": "Jobs", "href": "/jobs"},
     {"name": "Privacy", "href": "/privacy"},
 )

@@ -9,6 +9,7 @@ from drag_graph.app.application import DragGraph
 from drag_graph.service import (
     asking_routes,
     correction_routes,
+    graph_page_routes,
     job_routes,
     mcp_routes,
     monitoring_routes,
@@ -45,6 +46,7 @@ ROUTERS = (
     mcp_routes.router,
     page_routes.router,
     source_page_routes.router,
+    graph_page_routes.router,
 )
 
 

@@ -17,7 +17,7 @@ from drag_graph.service.service_app import service_app
 
 API = "/api/v1"
 HERE = "http://127.0.0.1"
-OPEN = {"/health", "/ready", "/openapi.json", "/static/{name}", "/sign-in", "/sign-out"}
+OPEN = {"/health", "/ready", "/openapi.json", "/static/{name:path}", "/sign-in", "/sign-out"}
 """Paths that need no key; they have nothing of the store."""
 RULES = {
     ("GET", "/metrics"): "admin",
@@ -36,6 +36,11 @@ RULES = {
     ("GET", f"{API}/communities"): "reader",
     ("POST", f"{API}/corrections"): "editor",
     ("GET", f"{API}/corrections"): "reader",
+    ("GET", f"{API}/merges"): "reader",
+    ("POST", f"{API}/merges"): "editor",
+    ("POST", f"{API}/merges/{{merge_id}}/undo"): "editor",
+    ("POST", f"{API}/merges/{{merge_id}}/redo"): "editor",
+    ("GET", f"{API}/graph"): "reader",
     ("POST", f"{API}/privacy/check"): "reader",
     ("POST", f"{API}/query"): "admin",
     ("POST", f"{API}/jobs/distill"): "editor",
@@ -59,6 +64,8 @@ RULES = {
     ("POST", "/sources/add"): "editor",
     ("GET", "/sources/{source_id}/erase"): "admin",
     ("POST", "/sources/{source_id}/erase"): "admin",
+    ("GET", "/graph"): "reader",
+    ("POST", "/graph/merges"): "editor",
     ("GET", "/jobs"): "reader",
     ("GET", "/jobs/{job_id}"): "reader",
 }

@@ -135,4 +135,6 @@ def test_link_and_communities_report_and_list_what_they_made(graph):
     assert made.totals()["communities"] == len(graph.stored_communities().communities) > 0
     assert graph.estimate_communities().to_dict()["summaries"] == 0
     assert graph.find_communities("the Moon").matches
-    assert graph.community_page().startswith("<!")
+    picture = graph.community_picture()
+    assert {one["id"] for one in picture.communities} == {one["community"] for one in picture.entities}
+    assert graph.overview.picture().to_dict()["communities"]

@@ -10,9 +10,11 @@ from drag_graph.ask.audit_snapshot import snapshot
 from drag_graph.errors import ConfigurationError, NotStored, StoreUnfit
 from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.model import Aggregation, Line
+from drag_graph.ports.correction_store import Correction, claim_of
 from drag_graph.report.audit_document import seen_by_teacher, subgraph_text
 from drag_graph.report.audit_views import why_page
-from drag_graph.report.graph_page import graph_page
+from drag_graph.report.graph_picture import SCRIPTS, picture_of
+from drag_graph.report.offline_page import web_file
 from drag_graph.report.prov import prov_document
 from drag_graph.testing.builders import make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -125,20 +127,63 @@ def test_the_page_is_complete_escaped_and_loads_nothing(document):
     assert not re.search(r'(src|href)="(?!#|data:,)|@import|url\(|<script', page)
 
 
-def test_the_picture_loads_nothing(store):
-    (summary,) = store.sources()
-    page = graph_page(store.read([summary.id])[0])
-    assert re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)=["\']?(?:https?:)?//', page) == []
-    assert HOSTILE not in page
-    assert "causes" in page
+ODD = [HOSTILE, "<svg onload=alert(2)>", "javascript:alert(3)", "\u202egnp.exe", "w" * 10_000]
 
 
-def test_a_subgraph_without_triples_is_pictured_by_its_evidence():
+def test_a_picture_is_one_file_with_everything_inside_and_nothing_runs_in_it():
+    triples = [*((name, "causes", f"b {name}", 0.9, 0) for name in ODD), (HOSTILE, "prevents", f"b {HOSTILE}", 0.8, 1)]
+    with DictStore() as store:
+        store.migrate()
+        store.save([make_subgraph(HOSTILE, triples=triples)], Aggregation(strategy="predicate"))
+        graphs = store.read([store.sources()[0].id])
+        picture = picture_of(store, graphs[0].title, graphs)
+        store.corrections.write([target_of(store, graphs[0].triples[1])])
+        marked = picture_of(store, graphs[0].title, graphs)
+    assert sum(edge["wrong"] for edge in marked.to_dict()["edges"]) == 1
+    page = marked.to_html()
+    for script in SCRIPTS:
+        assert web_file(script).content.decode() in page
+        page = page.replace(web_file(script).content.decode(), "")
+    page = page.replace(web_file("style.css").content.decode(), "")
+    assert page.count("contradicted") >= 2
+    assert "marked wrong" in page
+    assert "&lt;script&gt;" in page
+    assert "w" * 10_000 in page
+    tags = re.findall(r"<([a-z]+)([^>]*)>", page)
+    assert [attributes for name, attributes in tags if name == "script"] == [' type="module"'] * len(SCRIPTS)
+    assert {name for name, _ in tags}.isdisjoint({"svg", "img", "iframe", "object"})
+    assert re.findall(r'(?:src|href|action)="(?!#|data:,")', page) == []
+    assert "//" not in "".join(attributes for _, attributes in tags)
+    assert "\u202e" not in page
+    assert picture.to_dict()["total"] == len(picture.edges) == len(triples)
+
+
+def target_of(store, triple):
+    """Return the correction that marks the claim of a triple wrong."""
+    fields = {"kind": "claim", "verdict": "wrong", "author": "a", "created_at": "2026-01-02T03:04:05+00:00", "text": "t"}
+    ends = {"subject": triple.subject, "object": triple.object, "predicate_key": triple.predicate_key}
+    return Correction(target_id=claim_of(triple), source_ids=(triple.source_id,), **fields, **ends)
+
+
+def test_things_of_several_sources_are_joined_and_what_an_unlinked_one_is_found_by_are_its_entities():
+    with DictStore() as store:
+        store.migrate()
+        facts = [("The cell", "has", "a wall", 0.9, 0)], [("cell", "needs", "water", 0.9, 0)]
+        store.save([make_subgraph(n, triples=triples) for n, triples in enumerate(facts)], Aggregation())
+        graphs = store.read([item.id for item in store.sources()])
+        picture = picture_of(store, "Cells", graphs)
+        assert sorted(one["name"] for one in picture.entities) == ["The cell", "a wall", "water"]
+        assert max(len(one["around"]) for one in picture.entities) == 2
+        (only,) = graphs[0].edges
+        assert [edge["id"] for edge in picture_of(store, "One", graphs, {only.id}).edges] == [only.id]
+
+
+def test_a_subgraph_without_triples_is_shown_as_its_evidence():
     with DictStore() as store:
         store.migrate()
         store.save([make_subgraph(1, triples=[], evidence=["only this fact", "and that"], dropped=())], Aggregation())
         (subgraph,) = store.read([store.sources()[0].id])
-    assert "only this fact" in graph_page(subgraph)
+        assert "only this fact" in picture_of(store, "T", [subgraph]).to_html()
     assert "evidence_only" in subgraph_text(subgraph)
 
 
