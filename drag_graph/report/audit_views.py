@@ -94,14 +94,18 @@ def why_page(audit: Mapping[str, Any]) -> str:
 
 
 def correction_view(correction: Mapping[str, Any] | None) -> View:
-    """Return a correction for a reader: `text` is empty if nobody made one, `verdict` if it was undone."""
+    """Return a correction for a reader: `text` is empty if nobody made one, `verdict` if it was undone; `tone` is a class."""
     if not correction:
-        return {"text": "", "verdict": ""}
+        return {"text": "", "verdict": "", "tone": ""}
     note = f": {correction['note']}" if correction["note"] else ""
     text = f"Marked {correction['verdict']} by {correction['author']}, {moment(correction['created_at'])}{note}"
     if correction["undone_at"]:
-        return {"text": f"{text} (undone by {correction['undone_by']}, {moment(correction['undone_at'])})", "verdict": ""}
-    return {"text": text, "verdict": correction["verdict"]}
+        return {
+            "text": f"{text} (undone by {correction['undone_by']}, {moment(correction['undone_at'])})",
+            "verdict": "",
+            "tone": "quiet",
+        }
+    return {"text": text, "verdict": correction["verdict"], "tone": "bad" if correction["verdict"] == "wrong" else "good"}
 
 
 def _record(audit: Mapping[str, Any]) -> View:

@@ -1,5 +1,6 @@
 """Routes by which a person marks claims and answers as right or wrong, and names as the same thing."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter

@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
+from drag_graph.app.answering import AnswerState
 from drag_graph.ports.model_roles import OnToken
-from drag_graph.report.audit_views import answer_view, marked, moment, why_view
+from drag_graph.report.audit_views import answer_view, correction_view, marked, moment, why_view
 from drag_graph.report.offline_page import MEDIA_TYPES, fragment, web_file
 from drag_graph.service.access import COOKIE, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
-from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest, RequestBody
+from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest, RequestBody, ShortText
 from drag_graph.service.browser_sessions import LONGEST
 from drag_graph.service.correction_routes import CorrectionRequest, corrected
 from drag_graph.service.errors import RequestRefused
@@ -27,6 +28,13 @@ MODES = (
     {"value": "evidence", "name": "Passages only"},
     {"value": "graph", "name": "Claims only"},
     {"value": "none", "name": "Nothing: its own knowledge"},
+)
+STATES = (
+    {"value": "", "name": "All"},
+    {"value": "unmarked", "name": "Not marked"},
+    {"value": "right", "name": "Marked right"},
+    {"value": "wrong", "name": "Marked wrong"},
+    {"value": "abstained", "name": "The sources do not answer"},
 )
 LISTED = 100
 Body = TypeVar("Body", bound=RequestBody)
@@ -72,9 +80,15 @@ async def ask(request: Request, caller: PageReader) -> Response:
 
 
 @router.get("/answers")
-async def answers_page(request: Request, caller: PageReader) -> Response:
-    """List the stored answers, newest first."""
-    return render(request, "answers.html", caller=caller, title="Answers", answers=await _answers(caller, LISTED))
+async def answers_page(
+    request: Request, caller: PageReader, text: ShortText = "", source: ShortText = "", state: AnswerState | Literal[""] = ""
+) -> Response:
+    """List the stored answers, newest first: all, or those that the form asks for."""
+    found = await _answers(caller, LISTED, query_id=source.strip() or None, text=text.strip(), state=state or None)
+    corrections = {one.target_id: one.to_dict() for one in await run_in_threadpool(caller.graph.corrections)}
+    answers = [{**one, "correction": correction_view(corrections.get(one["id"]))} for one in found]
+    values: dict[str, Any] = {"answers": answers, "asked": {"text": text, "source": source, "state": state}, "states": STATES}
+    return render(request, "answers.html", caller=caller, title="Answers", **values)
 
 
 @router.get("/answers/{answer_id}")
@@ -167,8 +181,8 @@ def _valid(kind: type[Body], **values: Any) -> Body:
         raise RequestRefused(422, "RequestInvalid", "The form has a value that is not usable.", hint=hint) from None
 
 
-async def _answers(caller: Caller, limit: int) -> list[dict[str, Any]]:
-    found = (await run_in_threadpool(partial(caller.graph.answers, limit=limit))).to_dict()
+async def _answers(caller: Caller, limit: int, **filters: Any) -> list[dict[str, Any]]:
+    found = (await run_in_threadpool(partial(caller.graph.answers, limit=limit, **filters))).to_dict()
     return [
         {**one, "text": one["text"][:300], "when": moment(one["created_at"]), "confidence": f"{one['confidence']:.2f}"}
         for one in found
