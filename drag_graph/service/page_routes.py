@@ -11,8 +11,9 @@ from starlette.datastructures import FormData
 
 from drag_graph.app.answering import AnswerState
 from drag_graph.ports.model_roles import OnToken
-from drag_graph.report.audit_views import answer_view, correction_view, marked, moment, why_view
+from drag_graph.report.audit_views import answer_view, correction_view, moment, why_view
 from drag_graph.report.offline_page import MEDIA_TYPES, fragment, web_file
+from drag_graph.report.privacy_views import check_view
 from drag_graph.service.access import COOKIE, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest, RequestBody, ShortText
@@ -121,7 +122,7 @@ async def privacy_check(request: Request, caller: PageReader) -> Response:
     question = text_of(await form_of(request), "question")
     check = partial(caller.graph.privacy.check, **_valid(PrivacyRequest, questions=[question]).model_dump())
     found = (await run_in_threadpool(check)).to_dict()["queries"]
-    checks = [_check_view(one) for one in found]
+    checks = [check_view(one) for one in found]
     return render(request, "privacy.html", caller=caller, title="Privacy", question=question, checks=checks)
 
 
@@ -187,13 +188,3 @@ async def _answers(caller: Caller, limit: int, **filters: Any) -> list[dict[str,
         {**one, "text": one["text"][:300], "when": moment(one["created_at"]), "confidence": f"{one['confidence']:.2f}"}
         for one in found
     ]
-
-
-def _check_view(checked: Mapping[str, Any]) -> dict[str, Any]:
-    findings = [one for one in checked["findings"] if one["field"] == "question"]
-    original = checked["original"]
-    return {
-        "parts": marked(original, [(one["start"], one["end"]) for one in findings]),
-        "outgoing": checked["outgoing"] if not checked["refused"] else f"Nothing. {checked['why']}",
-        "findings": [{**one, "text": original[one["start"] : one["end"]]} for one in findings],
-    }
