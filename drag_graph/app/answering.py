@@ -228,7 +228,8 @@ class Answering(ResourceUser):
         with self._resources.store() as store:
             if source_id is not None:
                 names = asked_as(self._resources.settings, source_id)
-                return StoredSubgraph(stored_subgraph(store, source_id, names, kind="source"))
+                subgraph = stored_subgraph(store, source_id, names, kind="source")
+                return StoredSubgraph(subgraph, store.corrections.rejected())
             subgraphs, total, errors = newest_sources(store, limit, offset)
             return SourceList(tuple(subgraphs), total, _location(store), tuple(errors))
 

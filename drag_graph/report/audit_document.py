@@ -252,8 +252,13 @@ def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:
     return stored.keys() == recorded.keys() and all(calls.issubset(stored[part]) for part, calls in recorded.items())
 
 
-def subgraph_text(subgraph: Subgraph) -> str:
-    """Return a subgraph as plain text: title, evidence and edges, best first."""
+def claims_in_words(ids: Iterable[str], wrong: Collection[str]) -> str:
+    """Return the short ids of claims. Those that a person marked wrong say so."""
+    return ", ".join(f"{id_[:SHORT]}{' (marked wrong)' if id_ in wrong else ''}" for id_ in ids)
+
+
+def subgraph_text(subgraph: Subgraph, wrong: Collection[str] = ()) -> str:
+    """Return a subgraph as plain text: title, evidence and edges, best first. `wrong` are the ids of claims marked wrong."""
     lines = [subgraph.title]
     if subgraph.document is None:
         lines += [f"  {option}" for option in labelled(subgraph.query.options)]
@@ -263,7 +268,7 @@ def subgraph_text(subgraph: Subgraph) -> str:
     claims_of = claims_of_edges(subgraph, subgraph.usable_edges)
     for edge in subgraph.usable_edges:
         disputed = ", disputed" if edge.contradicts else ""
-        claims = ", ".join(id_[:SHORT] for id_ in claims_of[edge.id])
+        claims = claims_in_words(claims_of[edge.id], wrong)
         weight = f"({edge.confidence:.2f}, {edge.support}x{disputed}, claim {claims})"
         lines.append(f"[{edge.subject}] --{', '.join(edge.predicates)}--> [{edge.object}] {weight}")
     return "\n".join(lines)

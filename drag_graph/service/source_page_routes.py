@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
+from drag_graph.graph.rejected_claims import claims_of_edges
 from drag_graph.model import Subgraph
 from drag_graph.report.audit_views import moment
 from drag_graph.service.asking_routes import Id, Offset, ShortText, WholeId, erased_source
@@ -58,7 +59,7 @@ async def sources_page(
 async def source_page(source_id: Id, request: Request, caller: PageReader) -> Response:
     """Show a source with its passages."""
     stored = await run_in_threadpool(caller.graph.show, source_id)
-    source = _source_view(stored.subgraph)
+    source = _source_view(stored.subgraph, stored.rejected.ids)
     return render(request, "source.html", caller=caller, title=source["name"][:80], source=source, going=[])
 
 
@@ -113,7 +114,8 @@ async def job_page(job_id: JobId, request: Request, caller: PageReader, queue: Q
     return render(request, "job.html", caller=caller, title=job["title"], job=job)
 
 
-def _source_view(graph: Subgraph) -> dict[str, Any]:
+def _source_view(graph: Subgraph, wrong: frozenset[str] = frozenset()) -> dict[str, Any]:
+    claims_of = claims_of_edges(graph, graph.usable_edges)
     document = graph.document
     passages = [
         {
@@ -133,6 +135,7 @@ def _source_view(graph: Subgraph) -> dict[str, Any]:
             {
                 "text": edge.statement or f"{edge.subject} {', '.join(edge.predicates)} {edge.object}",
                 "confidence": f"{edge.confidence:.2f}",
+                "is_wrong": wrong.issuperset(claims_of[edge.id]),
             }
             for edge in graph.usable_edges
         ],

@@ -61,6 +61,10 @@ def asked(client, question=QUESTION, **values):
     return client.post("/ask", data={"token": token(client), "question": question, **values})
 
 
+def sections(page):
+    return re.findall(r"<(?:h[123]|summary)>(.*?)</", page)
+
+
 def check(reply, status=200):
     """A page is HTML with a strict policy, and nothing in it runs or is styled on the spot."""
     assert reply.status_code == status, reply.text[:500]
@@ -116,7 +120,15 @@ def test_hostile_texts_are_escaped_everywhere(client, graph):
     assert "&lt;script&gt;" in check(asked(client, HOSTILE, tags=HOSTILE[:90], options=f"{HOSTILE[:90]}\nsand"))
     page = check(asked(client, "What does the zeppelin of Friedrichshafen carry?"))
     id_ = re.search(r"/answers/(\w+)", page)[1]
-    assert "&lt;script&gt;" in check(client.get(f"/answers/{id_}"))
+    why = check(client.get(f"/answers/{id_}"))
+    assert "&lt;script&gt;" in why
+    offline = graph.audit(id_).to_html()
+    tags = Tags()
+    tags.feed(offline)
+    assert {name for name, _ in tags.found}.isdisjoint({"script", "svg", "b", "i", "iframe", "object", "form"})
+    assert not re.findall(r'(?:src|href|action)="(?!#|data:,")', offline)
+    assert "\u202e" not in offline
+    assert sections(offline) == [text for text in sections(why) if text != "Right or wrong?"]
     check(client.get(f"/graph?answer={id_}"))
     listed = check(client.get("/sources"))
     assert "evil&lt;b&gt;.md" in listed
@@ -231,6 +243,38 @@ def test_the_graph_of_an_answer_can_be_expanded_and_names_be_merged_and_parted(t
         check(client.post("/graph/merges", data={**data, "one": "river", "other": "nobody"}), 404)
 
 
+def test_contradicting_passages_stand_side_by_side_and_an_editor_corrects_them(tmp_path):
+    with filled_graph(tmp_path) as graph, local_client(graph, headers=BROWSER) as client:
+        for name, text in {
+            "old.md": "The budget of Orchid is 4 million euros.",
+            "new.md": "Orchid has a budget of 6 million euros.",
+        }.items():
+            graph.ingest(text=f"Date: 202{len(text) % 7}-05-01\n\n{text}", name=name).result()
+        answer = graph.ask("What is the budget of Orchid?")
+        lines = graph.audit(answer.id).to_dict()["lines"]
+        assert sorted(text for line in lines for text in [line["text"]] if line["contradicted_by"])[0]
+        path = f"/answers/{answer.id}"
+        page = check(client.get(path))
+        assert page.count("These contradict each other") == 2
+        assert re.search(r"old\.md · \d{4}-05-01", page)
+        claim = next(claim for line in lines for claim in line["claims"])
+
+        def mark(id_, verdict):
+            return check(
+                client.post(f"{path}/correct", data={"token": token(client), "id": id_, "verdict": verdict, "note": "No <b>"})
+            )
+
+        marked = mark(claim["id"], "wrong")
+        assert re.search(r"Marked wrong by \w+, [\d: -]+: No &lt;b&gt;", marked)
+        assert graph.show(lines[0]["source_id"]).rejected.ids == {claim["id"]}
+        assert "undone by" in mark(claim["id"], "undo")
+        mark(answer.id, "wrong")
+        assert path in check(client.get("/answers?state=wrong&text=ORCHID"))
+        for other in ("state=right", "state=unmarked", "state=abstained", "text=steam"):
+            assert path not in check(client.get(f"/answers?{other}"))
+        check(client.post(f"{path}/correct", data={"token": token(client), "id": answer.id, "verdict": "odd"}), 422)
+
+
 def test_a_session_opens_pages_and_its_cookie_alone_sends_nothing(tmp_path):
     with filled_graph(tmp_path) as graph, closing(KeyRing(graph.settings.service_records_path)) as ring:
         reader = ring.add("r", "reader", ["default"])[0]
@@ -247,7 +291,11 @@ def test_a_session_opens_pages_and_its_cookie_alone_sends_nothing(tmp_path):
             assert "Add documents" not in page
             source = graph.show().subgraphs[0].source_id
             check(client.get(f"/sources/{source}/erase"), 403)
-            assert TEXTS["steam.txt"] in check(asked(client))
+            answer = check(asked(client))
+            assert TEXTS["steam.txt"] in answer
+            path = re.search(r"/answers/\w+", answer)[0]
+            assert "Right or wrong?" not in check(client.get(path))
+            check(client.post(f"{path}/correct", data={"token": token(client), "id": path[9:], "verdict": "wrong"}), 403)
             assert client.get("/api/v1/sources").status_code == 200
             body = {"json": {"question": QUESTION}}
             assert client.post("/api/v1/ask", **body).status_code == 401
