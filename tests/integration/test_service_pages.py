@@ -264,7 +264,7 @@ def test_contradicting_passages_stand_side_by_side_and_an_editor_corrects_them(t
 
         marked = mark(claim["id"], "wrong")
         assert re.search(r"Marked wrong by \w+, [\d: -]+: No &lt;b&gt;", marked)
-        (source,) = (line["source_id"] for line in lines if claim in line["claims"])
+        source = next(line["source_id"] for line in lines if claim in line["claims"])
         shown = graph.show(source)
         assert [triple["wrong"] for triple in shown.to_dict()["triples"]].count(True) == 1
         assert f"{claim['id'][:12]} (marked wrong)" in str(shown)
