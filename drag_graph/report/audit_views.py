@@ -228,7 +228,9 @@ def _side(part: Mapping[str, Any]) -> View:
         evidence = [triple["evidence"] for triple in part["triples"]]
         origins = _origins(evidence, [call for one in evidence for call in one["calls"]])
         fact = f"confidence {edge['confidence']:.2f}"
-        return {"text": edge["statement"], "origins": origins, "fact": fact, "claims": _claims(part)}
+        own = {triple.get("claim_id") for triple in part["triples"]}
+        claims = [claim for claim in _claims(part) if claim["id"] in own or own == {None}]
+        return {"text": edge["statement"], "origins": origins, "fact": fact, "claims": claims}
     evidence = evidence_of(part)
     text = " ".join(one["text"] for one in evidence)
     return {"text": text, "origins": _origins(evidence, part["calls"]), "fact": "", "claims": []}
