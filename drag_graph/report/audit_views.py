@@ -163,7 +163,7 @@ def _parts(document: Mapping[str, Any], page: str) -> Iterable[View]:
 
 def _cited(text: str, known: set[int], page: str, reason: str = "") -> Iterable[View]:
     pieces = CITATION.split(text)
-    last = max((at for at in range(0, len(pieces), 2) if pieces[at].strip()), default=0)
+    last = max((at for at in range(0, len(pieces), 2) if re.search(r"\w", pieces[at])), default=0)
     for at, piece in enumerate(pieces):
         if at % 2 and int(piece) in known:
             yield _chip(int(piece), page)
