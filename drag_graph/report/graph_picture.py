@@ -13,7 +13,9 @@ from drag_graph.model import Entity, SimpleEdge, Subgraph
 from drag_graph.ports.concept_store import SameAs
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.report.graph_formats import cypher_literal
 from drag_graph.report.offline_page import offline_page
+from drag_graph.stores.shared.cypher_files import folder_beside_or_inside
 
 MOST_EDGES = 500
 """Maximum number of edges in a picture, the most confident ones: more cannot be told apart."""
@@ -61,14 +63,15 @@ class GraphPicture:
                 merges_of[end].append(merge)
         titles = {source["id"]: source["title"] for source in self.sources}
         kinds = sorted({entity["type"] for entity in self.entities if entity["type"]})
-        return {
-            "title": self.title[:80],
-            "picture": self,
-            "edges_of": edges_of,
-            "merges_of": merges_of,
-            "titles": titles,
-            "kinds": kinds,
-        }
+        values = {"edges_of": edges_of, "merges_of": merges_of, "titles": titles, "kinds": kinds}
+        return {"title": self.title[:80], "picture": self, **values}
+
+    def to_cypher(self, namespace: str) -> str:
+        """Return a statement that shows the same edges in Neo4j Browser."""
+        text = (folder_beside_or_inside("cypher") / "script" / "graph_picture.cypher").read_text(encoding="utf-8")
+        ids = cypher_literal([edge["id"] for edge in self.edges])
+        statement = text.partition("\n\n")[2].strip()
+        return statement.replace("IDS", ids).replace("NAMESPACE", cypher_literal(namespace))
 
 
 def picture_of(
@@ -90,7 +93,7 @@ def picture_of(
     things: dict[str, list[Entity]] = defaultdict(list)
     for one in members:
         things[thing_of[one.id]].append(one)
-    joined = defaultdict(set)
+    joined: dict[str, set[str]] = defaultdict(set)
     for merge in merges:
         if not merge.undone_at:
             for end in (merge.left, merge.right):

@@ -62,8 +62,7 @@ async def merge(request: Request, caller: PageEditor) -> Response:
 
 
 async def _picture(caller: Caller, source: list[str], answer: str | None, around: list[str]) -> GraphPicture:
-    values = {"answer_id": answer or "", "around": around}
-    return await run_in_threadpool(partial(caller.graph.overview.picture, source, **values))
+    return await run_in_threadpool(partial(caller.graph.overview.picture, source, answer_id=answer or "", around=around))
 
 
 def _neo4j_browser(graph: DragGraph, picture: GraphPicture) -> dict[str, str] | None:

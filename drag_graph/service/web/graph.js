@@ -1,8 +1,8 @@
 // Draws the list of things and statements as a picture, and keeps the two in step. The list has all the data; neighbours come as a list, too.
 
 const LARGE = 200; // edges from which curves and arrows cost too much
-const LETTER = 13; // pixels of a name, at any zoom
-const LABEL = 150;
+const LETTER = 0.8125 * parseFloat(getComputedStyle(document.documentElement).fontSize); // pixels of a name, at any zoom
+const LABEL = 11 * LETTER; // longest name in pixels
 const STEPS = 120_000; // of the layout, shared by all nodes
 const list = document.querySelector(".things");
 const stage = document.querySelector(".stage");
@@ -45,11 +45,11 @@ const draw = () => {
     { selector: "node", style: {
       width: sizeOf, height: sizeOf, "background-color": colourOf,
       label: "data(name)", color: colour("ink"), "font-size": LETTER * scale, "font-family": "system-ui, sans-serif",
-      "text-wrap": "ellipsis", "text-max-width": LABEL * scale, "text-halign": "data(halign)", "text-valign": "data(valign)",
+      "text-wrap": "ellipsis", "text-max-width": LABEL * scale, "text-outline-color": colour("card"), "text-outline-width": 2 * scale, "text-halign": "data(halign)", "text-valign": "data(valign)",
       "text-margin-x": (node) => ({ left: -3, right: 3 })[node.data("halign")] * scale || 0, "text-margin-y": (node) => node.data("valign") === "bottom" ? 2 * scale : 0,
     } },
     { selector: "edge", style: {
-      width: (edge) => 1 + 3 * edge.data("confidence"), "line-color": colour("edge"), "target-arrow-color": colour("edge"),
+      width: (edge) => (0.5 + 2.5 * edge.data("confidence")) * Math.min(1.5, scale), "line-color": colour("edge"), "target-arrow-color": colour("edge"),
       "curve-style": isLarge ? "haystack" : "bezier", "target-arrow-shape": isLarge ? "none" : "triangle", "arrow-scale": 0.8, "overlay-padding": 4,
     } },
     { selector: ".contradicted", style: { "line-color": colour("bad"), "target-arrow-color": colour("bad") } },
@@ -89,13 +89,14 @@ const draw = () => {
     scale = 1 / cy.zoom();
     cy.style(style());
     const nodes = cy.nodes().not(".out").toArray();
-    const taken = nodes.map((node) => boxOf(node, 0, 0, node.renderedWidth(), node.renderedHeight()));
+    const taken = [{ left: cy.width() - 56, right: cy.width(), top: 0, bottom: 140 }, ...nodes.map((node) => boxOf(node, 0, 0, node.renderedWidth(), node.renderedHeight()))];
     cy.batch(() => {
       for (const node of nodes.sort((a, b) => a.hasClass("faded") - b.hasClass("faded") || b.degree() - a.degree())) {
         const [wide, high] = [Math.min(LABEL, node.data("name").length * LETTER * 0.58) + 8, LETTER * 1.4];
         const [right, down] = [(node.renderedWidth() + wide) / 2, (node.renderedHeight() + high) / 2];
         const sides = [["center", "bottom", 0, down], ["center", "top", 0, -down], ["right", "center", right, 0], ["left", "center", -right, 0]];
-        const found = sides.map(([halign, valign, x, y]) => ({ halign, valign, box: boxOf(node, x, y, wide, high) })).find(({ box }) => taken.every((one) => isApart(one, box)));
+        const found = sides.map(([halign, valign, x, y]) => ({ halign, valign, box: boxOf(node, x, y, wide, high) }))
+          .find(({ box }) => box.left > 0 && box.right < cy.width() && box.top > 0 && box.bottom < cy.height() && taken.every((one) => isApart(one, box)));
         node.data({ halign: found?.halign ?? "center", valign: found?.valign ?? "bottom" }).toggleClass("nameless", !found);
         if (found) taken.push(found.box);
       }
@@ -116,6 +117,10 @@ const draw = () => {
     cy.elements().removeClass("faded");
     if (kept) cy.elements().difference(kept).addClass("faded");
   });
+  const show = (found) => {
+    const [all, box] = [cy.extent(), found.boundingBox()];
+    if (box.x1 < all.x1 || box.x2 > all.x2 || box.y1 < all.y1 || box.y2 > all.y2) cy.animate({ center: { eles: found }, duration: 200 });
+  };
   const choose = (id, { isFromList = false } = {}) => {
     if (id === chosen) return;
     chosen = id;
@@ -127,7 +132,7 @@ const draw = () => {
     const open = entry(found.isEdge?.() ? found.source().id() : id);
     for (const one of things(list)) one.open = one === open;
     for (const one of list.querySelectorAll("[data-edge]")) one.classList.toggle("chosen", one.dataset.edge === id);
-    if (isFromList) cy.animate({ center: { eles: found }, duration: 200 });
+    if (isFromList) show(found);
     else if (open) list.scrollTo({ top: open.offsetTop - list.offsetTop - 8, behavior: "smooth" });
     const one = document.querySelector("#one");
     if (one && found.isNode?.()) one.value = found.data("name");
@@ -140,7 +145,7 @@ const draw = () => {
     hint.replaceChildren(...lines.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
   };
   cy.on("mouseover", "node, edge", ({ target }) => describe(target));
-  cy.on("mouseout", "node, edge", () => { const at = chosen && cy.getElementById(chosen); at ? describe(at) : hint.replaceChildren(); });
+  cy.on("mouseout", "node, edge", () => hint.replaceChildren());
   cy.on("tap", ({ target }) => {
     choose(target === cy ? "" : target.id());
     target === cy ? hint.replaceChildren() : describe(target);
@@ -192,6 +197,7 @@ const draw = () => {
   const filters = stage.querySelector(".filters");
   const value = (name) => filters.querySelector(`#${name}`)?.value ?? "";
   const filter = () => {
+    hint.replaceChildren();
     const [least, kind, source, text] = [Number(value("confidence")), value("kind"), value("source"), value("name").trim().toLowerCase()];
     filters.querySelector("output").value = least.toFixed(2);
     cy.batch(() => {
