@@ -200,7 +200,8 @@ def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]]) -> V
     if edge := line["edge"]:
         evidence = [triple["evidence"] for triple in line["triples"]]
         calls = [call for triple in line["triples"] for call in (*triple["calls"], *triple["evidence"]["calls"])]
-        shown["notes"] = [f"Confidence {edge['confidence']:.2f}, from {edge['support']} triple(s): {edge['statement']}"]
+        statement = "" if edge["statement"] in line["text"] else f": {edge['statement']}"
+        shown["notes"] = [f"Confidence {edge['confidence']:.2f}, from {edge['support']} triple(s){statement}"]
     else:
         evidence, calls = evidence_of(line), line["calls"]
     shown["claims"] = _claims(line)
