@@ -22,14 +22,6 @@ def add_corrections(document: dict[str, Any], stored: Mapping[str, Subgraph], co
                 part["claims"] = [{"id": id_, "text": text, "correction": by_target.get(id_)} for id_, text in texts.items()]
 
 
-def claim_notes(line: Mapping[str, Any], digits: int | None = None) -> list[tuple[str, str]]:
-    """Return each claim behind a line in prose, by this many digits of its id, and its correction."""
-    return [
-        (f"claim {claim['id'][:digits]} {claim['text']}", correction_note(claim["correction"]))
-        for claim in line.get("claims", ())
-    ]
-
-
 def correction_note(document: Mapping[str, Any] | None) -> str:
     """Return the JSON of a correction in prose; empty for None."""
     return str(Correction(**document)) if document else ""

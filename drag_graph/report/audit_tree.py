@@ -10,7 +10,7 @@ from rich.tree import Tree
 
 from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.graph.edge_text import one_line
-from drag_graph.report.audit_corrections import claim_notes, correction_note
+from drag_graph.report.audit_corrections import correction_note
 from drag_graph.report.audit_document import (
     SHORT,
     calls_in_prose,
@@ -79,10 +79,10 @@ def _behind(line: Mapping[str, Any]) -> list[tuple[Text, Text | None]]:
         edge = f"contradicted by (confidence {other['edge']['confidence']:.2f}) {other['edge']['statement']}"
         rows.append((Text.assemble(_line_of(edge), (f" {_line_of(origin)}", "dim")), None))
     rows += [_triple(triple) for triple in (*line["triples"], *line["not_shown"])]
-    return rows + [
-        (Text.assemble(_line_of(claim), (f" ({_line_of(note)})" if note else "", "red")), None)
-        for claim, note in claim_notes(line, SHORT)
-    ]
+    for claim in line["claims"]:
+        note = f" ({_line_of(correction_note(claim['correction']))})" if claim["correction"] else ""
+        rows.append((Text.assemble(f"claim {claim['id'][:SHORT]} {_line_of(claim['text'])}", (note, "red")), None))
+    return rows
 
 
 def _triple(triple: Mapping[str, Any]) -> tuple[Text, Text]:

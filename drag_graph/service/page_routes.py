@@ -23,20 +23,6 @@ from drag_graph.service.errors import RequestRefused
 from drag_graph.service.pages import FOREVER, HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
-MODES = (
-    {"value": "", "name": "As the service is set"},
-    {"value": "combined", "name": "Passages and claims"},
-    {"value": "evidence", "name": "Passages only"},
-    {"value": "graph", "name": "Claims only"},
-    {"value": "none", "name": "Nothing: its own knowledge"},
-)
-STATES = (
-    {"value": "", "name": "All"},
-    {"value": "unmarked", "name": "Not marked"},
-    {"value": "right", "name": "Marked right"},
-    {"value": "wrong", "name": "Marked wrong"},
-    {"value": "abstained", "name": "The sources do not answer"},
-)
 LISTED = 100
 Body = TypeVar("Body", bound=RequestBody)
 router = APIRouter(include_in_schema=False)
@@ -88,7 +74,7 @@ async def answers_page(
     found = await _answers(caller, LISTED, query_id=source.strip() or None, text=text.strip(), state=state or None)
     corrections = {one.target_id: one.to_dict() for one in await run_in_threadpool(caller.graph.corrections)}
     answers = [{**one, "correction": correction_view(corrections.get(one["id"]))} for one in found]
-    values: dict[str, Any] = {"answers": answers, "asked": {"text": text, "source": source, "state": state}, "states": STATES}
+    values: dict[str, Any] = {"answers": answers, "asked": {"text": text, "source": source, "state": state}}
     return render(request, "answers.html", caller=caller, title="Answers", **values)
 
 
@@ -162,7 +148,7 @@ async def _ask_page(request: Request, caller: Caller, form: FormData, answer: Ma
     asked: dict[str, Any] = {name: text_of(form, name) for name in names}
     asked["is_special"] = any(asked[name] for name in names[1:])
     recent = [] if answer else await _answers(caller, 5)
-    return render(request, "ask.html", caller=caller, title="Ask", asked=asked, modes=MODES, answer=answer, recent=recent)
+    return render(request, "ask.html", caller=caller, title="Ask", asked=asked, answer=answer, recent=recent)
 
 
 def _asked(form: FormData) -> AskRequest:
