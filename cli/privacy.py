@@ -94,7 +94,7 @@ def scan(graph: "DragGraph", files: Files = None, json: options.Json = False) ->
 
 
 def _table(report: "PrivacyCheck") -> None:
-    from drag_graph.report.privacy_page import explained, summary
+    from drag_graph.report.privacy_views import explained, summary
 
     def row(entry: Mapping[str, Any]) -> tuple[Any, ...]:
         sent = f"({entry['why']})" if entry["refused"] else _text(entry["outgoing"], entry["outgoing_options"])

@@ -163,13 +163,14 @@ def subgraph(stored: "StoredSubgraph", form: str) -> None:
 
 def _subgraph_tables(stored: "StoredSubgraph") -> None:
     from drag_graph.graph.rejected_claims import claims_of_edges
+    from drag_graph.report.audit_document import claims_in_words
 
     value = stored.subgraph
     console().print(f"[bold]{escape(value.title)}[/bold]  {value.source_id}  graph: {value.graph}")
     edges, claims_of = [], claims_of_edges(value, value.usable_edges)
     for edge in value.usable_edges:
         words = (edge.subject, ", ".join(edge.predicates), edge.object)
-        claims = ", ".join(id_[:SHORT] for id_ in claims_of[edge.id])
+        claims = claims_in_words(claims_of[edge.id], stored.rejected.ids)
         edges.append((edge.rank + 1, *words, f"{edge.confidence:.2f}", edge.support, disputed(edge.contradicts), claims))
     table(
         ("rank", "subject", "predicate", "object", "confidence", "support", "", "claims"),

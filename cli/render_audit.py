@@ -11,9 +11,9 @@ from .render import console, write
 def audit(document: dict[str, Any], form: str) -> None:
     """Print the document of an audit as `table` (a tree), `json`, `prov` or `html`."""
     if form == "html":
-        from drag_graph.report.audit_page import audit_page
+        from drag_graph.report.audit_views import why_page
 
-        write(audit_page(document))
+        write(why_page(document))
     elif form == "table":
         from drag_graph.report.audit_tree import audit_notes, audit_tree
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from drag_graph.report.audit_page import audit_page
 from drag_graph.report.prov import prov_document
 
 
@@ -23,7 +22,9 @@ class Audit:
 
     def to_html(self) -> str:
         """Return it as a page that opens offline."""
-        return audit_page(self.document)
+        from drag_graph.report.audit_views import why_page
+
+        return why_page(self.document)
 
     def __str__(self) -> str:
         from drag_graph.report.audit_tree import audit_text

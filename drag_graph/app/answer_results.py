@@ -11,6 +11,7 @@ from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.errors import DragGraphError, StoreError
 from drag_graph.graph.rejected_claims import claims_of_edges
 from drag_graph.model import Answer, Line, Subgraph
+from drag_graph.ports.correction_store import RejectedClaims
 from drag_graph.report.audit_document import subgraph_text
 
 
@@ -180,9 +181,10 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoredSubgraph:
-    """A stored query or document with its evidence, triples and edges."""
+    """A stored query or document with its evidence, triples and edges, and the claims that a person marked wrong."""
 
     subgraph: Subgraph
+    rejected: RejectedClaims
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `show ID --json` document."""
@@ -190,6 +192,9 @@ class StoredSubgraph:
         claims = claims_of_edges(self.subgraph, self.subgraph.edges)
         for edge in document["edges"]:
             edge["claims"] = claims[edge["id"]]
+            edge["wrong_claims"] = [id_ for id_ in claims[edge["id"]] if id_ in self.rejected.ids]
+        for triple, item in zip(document["triples"], self.subgraph.triples, strict=True):
+            triple["wrong"] = item in self.rejected
         return document
 
     def summary(self) -> dict[str, Any]:
@@ -197,7 +202,7 @@ class StoredSubgraph:
         return summary_of(self.subgraph)
 
     def __str__(self) -> str:
-        return subgraph_text(self.subgraph)
+        return subgraph_text(self.subgraph, self.rejected.ids)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from drag_graph.app.answer_audit import Audit
 from drag_graph.app.answer_results import (
@@ -30,13 +30,18 @@ from drag_graph.inputs import InputLine
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.manage.source_listing import SourceState, newest_sources
+from drag_graph.model import Answer
 from drag_graph.models.model_choice import NEAREST
+from drag_graph.models.students.open_answers import is_abstention
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.model_roles import OnToken
 from drag_graph.report.audit_document import stored_answer
 
 if TYPE_CHECKING:
     from drag_graph.sites.site_asker import SiteAsker
+
+AnswerState = Literal["right", "wrong", "unmarked", "abstained"]
+_FILTERED = 10_000
 
 
 class Answering(ResourceUser):
@@ -141,14 +146,23 @@ class Answering(ResourceUser):
         with resources.in_use():
             return whole_question(question, turns, resources.gated_student())
 
-    def answers(self, query_id: str | None = None, *, limit: int = 50) -> AnswerList:
-        """List stored answers, of one query if an id is given, newest first. `limit` is at least 1."""
+    def answers(
+        self, query_id: str | None = None, *, limit: int = 50, text: str = "", state: AnswerState | None = None
+    ) -> AnswerList:
+        """List stored answers, of one query if an id is given, newest first. `limit` is at least 1.
+
+        `text` is in the question or the answer. `state` is what a person marked ("right", "wrong", or "unmarked"), or
+        "abstained". Both look at the newest 10,000 answers.
+        """
         if limit < 1:
             raise ConfigurationError(f"The limit is {limit}.", hint="Pass 1 or more.")
         with self._resources.store() as store:
             names = asked_as(self._resources.settings, query_id) if query_id else frozenset()
             source_id = full_id(store, "source", query_id, asked_as=names) if query_id else ""
-            answers = store.answers(source_id, limit=limit + 1)
+            answers = store.answers(source_id, limit=_FILTERED if text or state else limit + 1)
+            if text or state:
+                marks = {item.target_id: item.verdict for item in store.corrections.read() if not item.undone_at}
+                answers = [one for one in answers if _matches(one, text.casefold(), state, marks.get(one.id))]
             return AnswerList(tuple(answers[:limit]), _location(store), len(answers) > limit)
 
     def answer(self, answer_id: str) -> StoredAnswer:
@@ -210,7 +224,8 @@ class Answering(ResourceUser):
         with self._resources.store() as store:
             if source_id is not None:
                 names = asked_as(self._resources.settings, source_id)
-                return StoredSubgraph(stored_subgraph(store, source_id, names, kind="source"))
+                subgraph = stored_subgraph(store, source_id, names, kind="source")
+                return StoredSubgraph(subgraph, store.corrections.rejected())
             subgraphs, total, errors = newest_sources(store, limit, offset, name=name, state=state, only=only)
             return SourceList(tuple(subgraphs), total, _location(store), tuple(errors))
 
@@ -311,6 +326,13 @@ def _is_readable(resources: Resources) -> bool:
         session.asker(unkept=UNKEPT)
         return True
     return False
+
+
+def _matches(answer: Answer, text: str, state: AnswerState | None, mark: str | None) -> bool:
+    """Return whether an answer with this mark has a text and a state."""
+    is_abstaining = state == "abstained" and not answer.options and is_abstention(answer.text)
+    has_state = is_abstaining or state in (None, mark or "unmarked")
+    return has_state and text in f"{answer.question}\n{answer.text}".casefold()
 
 
 def _location(store: Any) -> str:

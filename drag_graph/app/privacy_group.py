@@ -19,7 +19,6 @@ from drag_graph.privacy.gate_opening import preview_gate
 from drag_graph.privacy.preview import preview, preview_totals
 from drag_graph.privacy.reveal import revealed
 from drag_graph.privacy.scan import file_documents, scan
-from drag_graph.report.privacy_page import privacy_page
 from drag_graph.settings import Settings
 from drag_graph.sites.traffic_log import Traffic
 
@@ -45,6 +44,8 @@ class PrivacyCheck:
 
     def to_html(self) -> str:
         """Return a web page that shows originals and outgoing texts side by side."""
+        from drag_graph.report.privacy_views import privacy_page
+
         return privacy_page(self.to_dict())
 
 

@@ -6,10 +6,13 @@ another site has released has that site's information under `elsewhere` (`drag_g
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import combinations, product, starmap
 from typing import Any
 
+from drag_graph.ask.dated_passages import COMPARED, LONGEST
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.aggregate import not_shown
+from drag_graph.graph.number_conflicts import conflicting
 from drag_graph.graph.rejected_claims import without_rejected
 from drag_graph.model import Line, SimpleEdge, Subgraph, TeacherCall, Triple
 from drag_graph.ports.correction_store import RejectedClaims, claim_of
@@ -75,6 +78,31 @@ def unshown(edge: Mapping[str, Any], subgraph: Subgraph, rejected: RejectedClaim
             for item in (*not_shown(left), *wrong)
             if (item.subject_id, item.object_id) == ends and item.evidence_id in kept
         ]
+
+
+def contradicting(line: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str, Any]]:
+    """Return the edges that contradict a line's edge, or an edge that was read from the line, each with its triples."""
+    provenance = _Provenance(subgraph)
+    behind = {line["ref"], *(passage["id"] for passage in line.get("passages", ()))}
+    own = [edge for edge in subgraph.usable_edges if not behind.isdisjoint((edge.id, *edge.evidence_ids))]
+    against = {id_ for edge in own for id_ in edge.contradicts} - {edge.id for edge in own}
+    with _proven("a contradiction"):
+        return [
+            {"edge": edge.model_dump(mode="json", exclude={"source_id"}), "triples": provenance.triples(edge)}
+            for edge in subgraph.usable_edges
+            if edge.id in against
+        ]
+
+
+def contradicting_passages(lines: Sequence[Mapping[str, Any]]) -> dict[int, list[dict[str, Any]]]:
+    """Return by number which passages of other documents contradict a line (docs/asking.md), each with the reason as `why`."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for one, two in combinations([line for line in lines if line["kind"] == "span"][:COMPARED], 2):
+        pairs = product(*([text["text"] for text in line["passages"] if len(text["text"]) <= LONGEST] for line in (one, two)))
+        if one["source_id"] != two["source_id"] and (why := next(filter(None, starmap(conflicting, pairs)), "")):
+            for line, other in ((one, two), (two, one)):
+                found.setdefault(line["n"], []).append({"line": other["n"], "why": why})
+    return found
 
 
 _REJECTED = "its claim is marked wrong"

@@ -8,7 +8,7 @@ from drag_graph.ports.correction_store import Correction, claim_of
 
 
 def add_corrections(document: dict[str, Any], stored: Mapping[str, Subgraph], corrections: Iterable[Correction]) -> None:
-    """Add `correction` to an audit, and `claims` to its lines: id, text and `correction` of each claim behind the line.
+    """Add `correction` to an audit, and `claims` to its lines and what contradicts them: id, text and `correction` of each.
 
     The claims of an edge are those of its triples, also of those that were not shown; the claims of evidence are those that
     were read from it. `stored` are the subgraphs by id.
@@ -17,16 +17,9 @@ def add_corrections(document: dict[str, Any], stored: Mapping[str, Subgraph], co
     document["correction"] = by_target.get(document["answer_id"])
     for line in document["lines"]:
         if "elsewhere" not in line:
-            texts = dict(_claims(line, stored.get(line["source_id"])))
-            line["claims"] = [{"id": id_, "text": text, "correction": by_target.get(id_)} for id_, text in texts.items()]
-
-
-def claim_notes(line: Mapping[str, Any], digits: int | None = None) -> list[tuple[str, str]]:
-    """Return each claim behind a line in prose, by this many digits of its id, and its correction."""
-    return [
-        (f"claim {claim['id'][:digits]} {claim['text']}", correction_note(claim["correction"]))
-        for claim in line.get("claims", ())
-    ]
+            for part in (line, *(other for other in line["contradicted_by"] if "edge" in other)):
+                texts = dict(_claims(part, stored.get(line["source_id"])))
+                part["claims"] = [{"id": id_, "text": text, "correction": by_target.get(id_)} for id_, text in texts.items()]
 
 
 def correction_note(document: Mapping[str, Any] | None) -> str:
@@ -39,7 +32,7 @@ def _claims(line: Mapping[str, Any], graph: Subgraph | None) -> Iterator[tuple[s
     triples: Sequence[Triple] = graph.triples if graph else ()
     if line["edge"]:
         ids = {item.id: claim_of(item) for item in triples}
-        for triple in (*line["triples"], *line["not_shown"]):
+        for triple in (*line["triples"], *line.get("not_shown", ())):
             if id_ := triple.get("claim_id") or ids.get(triple["id"]):
                 yield id_, sentence_of(triple["subject"], triple["predicate"], triple["object"])
         return

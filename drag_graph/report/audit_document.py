@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from drag_graph.ask.audit_snapshot import unshown
+from drag_graph.ask.audit_snapshot import contradicting, contradicting_passages, unshown
 from drag_graph.errors import NotStored
 from drag_graph.graph.rejected_claims import claims_of_edges, without_rejected
 from drag_graph.manage.content_ids import is_evidence_id, wrong_ids
@@ -17,6 +17,7 @@ from drag_graph.report.document_versions import documents_of, with_paths
 Sent = Callable[[str], Mapping[str, Any] | None]
 """Returns the request of a teacher call by its hash, or None."""
 _FACTS = {"label", "confidence", "mode", "gold", "correct", "source_ids", "prompt_tokens", "latency_ms", "created_at"}
+_NOT_COMPARED: Mapping[str, Any] = {"not_shown": [], "contradicted_by": [], "claims": []}
 SHORT = 12
 """Digits of an id that are shown."""
 Provenance = tuple[str, str, str, tuple[str, ...]]
@@ -31,21 +32,15 @@ def stored_answer(store: GraphStore, prefix: str, asked_as: Collection[str] = ()
     return answers[0]
 
 
-def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
-    """Return the audit of a stored answer: the snapshot from when it was given, compared with the store now."""
-    document = answer_document(stored_answer(store, prefix))
-    compare_with_store(document, store)
-    return document
-
-
 def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
     """Add to each line of an audit how it compares with the store.
 
     `live` is true if the store has the same triples, evidence texts and teacher calls behind the line, possibly with more
     calls, and false after a refresh or tampering. `changed` is true if a text behind it does not match its id, which is a hash,
     in the store or in the answer. `moved_to` of a document is its new address if its file was renamed after the answer.
-    `not_shown` are the triples between the edge's entities that are not shown. A line that another site released is skipped.
-    Corrections are added as `add_corrections` does.
+    `not_shown` are the triples between the edge's entities that are not shown, `contradicted_by` the edges that contradict the
+    line, each with its triples, and the lines from other documents that do. A line that another site released is skipped.
+    `chunks` are the parts of documents around the evidence. Corrections are added as `add_corrections` does.
     """
     own = [line for line in document["lines"] if "elsewhere" not in line]
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in own)))
@@ -56,13 +51,22 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
         item["moved_to"] = now if item["uri"] and now != item["uri"] else ""
     wrong = {id_ for graph in graphs for id_, _ in wrong_ids(graph)}
     corrections = store.corrections.read()
-    rejected = RejectedClaims.of(corrections)
+    rejected, passages = RejectedClaims.of(corrections), contradicting_passages(own)
     for line in own:
         graph = stored.get(line["source_id"])
         left = without_rejected(graph, rejected, is_whole=True) if graph else None
         line["live"] = _is_live(line, graph) or _is_live(line, left)
         line["changed"] = bool(line["changed"]) or not wrong.isdisjoint(_ids_behind(line))
         line["not_shown"] = unshown(line["edge"], graph, rejected) if graph and line["live"] and line["edge"] else []
+        line["contradicted_by"] = contradicting(line, graph) if graph and line["live"] else []
+        line["contradicted_by"] += passages.get(line["n"], [])
+    wanted = {one["chunk"]["id"] for line in own for one in _evidence_behind(line) if one.get("chunk")}
+    document["chunks"] = [
+        {"id": chunk.id, "start": chunk.start, "text": chunk.text}
+        for graph in graphs
+        for chunk in graph.chunks
+        if chunk.id in wanted
+    ]
     add_corrections(document, stored, corrections)
 
 
@@ -85,11 +89,9 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "truncated": False,
         **answer.snapshot.get("reply", {}),
         "line_order": answer.snapshot.get("line_order", "best-first"),
-        "lines": [
-            {"not_shown": [], "claims": [], **line, "live": None, "changed": _is_altered(line, answer.namespace)}
-            for line in lines
-        ],
+        "lines": [{**_NOT_COMPARED, **line, "live": None, "changed": _is_altered(line, answer.namespace)} for line in lines],
         "documents": documents,
+        "chunks": answer.snapshot.get("chunks", []),
         "calls": calls,
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
         "privacy": answer.snapshot.get("privacy", {}),
@@ -122,6 +124,25 @@ def place_of(evidence: Mapping[str, Any]) -> str:
     characters = f"characters {document['start']}-{document['end']}"
     part = f"chunk {chunk['position'] + 1}" if chunk else ""
     return ", ".join(filter(None, (path, document.get("date", ""), page, characters, part)))
+
+
+def proof_of(evidence: Mapping[str, Any], calls: Iterable[Mapping[str, Any]]) -> str:
+    """Describe where evidence is from: its place in a document, or how it was judged and by which calls it was written."""
+    score = "" if evidence["llm_score"] is None else f", teacher's score {evidence['llm_score']:g}"
+    judgement = place_of(evidence) or f"rank {evidence['rank'] + 1}, cosine {evidence['cosine']:.2f}{score}"
+    return ", ".join([judgement, *calls_in_prose(calls)])
+
+
+def calls_in_prose(calls: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Describe each call of a model."""
+    return [f"by {call['model']} ({call['stage']}, ${call['cost_usd']:.4f}, {call['created_at']})" for call in calls]
+
+
+def filter_in_words(privacy: Mapping[str, Any]) -> str:
+    """Describe the privacy gate: its level, its detectors, and how much of the question each generalised."""
+    found = ", ".join(f"{item['number']} {item['type']} by {item['detector']}" for item in privacy.get("generalised", ()))
+    detectors = f" ({privacy['detectors']}); generalised: {found or 'nothing'}" if "detectors" in privacy else ""
+    return f"{privacy.get('filter', 'not recorded')}{detectors}"
 
 
 def evidence_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -180,9 +201,14 @@ def provenance_of(kind: str, refs: Sequence[str], subgraph: Subgraph) -> set[Pro
 
 def _is_altered(line: Mapping[str, Any], namespace: str) -> bool | None:
     """Return True if the answer's copy of a text does not match its id, else None."""
-    parts = [line.get("evidence"), *(triple["evidence"] for triple in line.get("triples", ())), *line.get("passages", ())]
-    own = [part for part in parts if part and "elsewhere" not in line]
+    own = [*_evidence_behind(line), *line.get("passages", ())] if "elsewhere" not in line else []
     return not all(is_evidence_id(part["id"], namespace, line["source_id"], part["text"]) for part in own) or None
+
+
+def _evidence_behind(line: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the evidence of a line and of its triples."""
+    triples = (triple["evidence"] for triple in line.get("triples", ()))
+    return [*triples, *([line["evidence"]] if line.get("evidence") else ())]
 
 
 def _ids_behind(line: Mapping[str, Any]) -> Iterator[str]:
@@ -211,8 +237,13 @@ def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:
     return stored.keys() == recorded.keys() and all(calls.issubset(stored[part]) for part, calls in recorded.items())
 
 
-def subgraph_text(subgraph: Subgraph) -> str:
-    """Return a subgraph as plain text: title, evidence and edges, best first."""
+def claims_in_words(ids: Iterable[str], wrong: Collection[str]) -> str:
+    """Return the short ids of claims. Those that a person marked wrong say so."""
+    return ", ".join(f"{id_[:SHORT]}{' (marked wrong)' if id_ in wrong else ''}" for id_ in ids)
+
+
+def subgraph_text(subgraph: Subgraph, wrong: Collection[str] = ()) -> str:
+    """Return a subgraph as plain text: title, evidence and edges, best first. `wrong` are the ids of claims marked wrong."""
     lines = [subgraph.title]
     if subgraph.document is None:
         lines += [f"  {option}" for option in labelled(subgraph.query.options)]
@@ -222,7 +253,7 @@ def subgraph_text(subgraph: Subgraph) -> str:
     claims_of = claims_of_edges(subgraph, subgraph.usable_edges)
     for edge in subgraph.usable_edges:
         disputed = ", disputed" if edge.contradicts else ""
-        claims = ", ".join(id_[:SHORT] for id_ in claims_of[edge.id])
+        claims = claims_in_words(claims_of[edge.id], wrong)
         weight = f"({edge.confidence:.2f}, {edge.support}x{disputed}, claim {claims})"
         lines.append(f"[{edge.subject}] --{', '.join(edge.predicates)}--> [{edge.object}] {weight}")
     return "\n".join(lines)

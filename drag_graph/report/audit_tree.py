@@ -1,7 +1,7 @@
 """An audit as a tree: for the terminal, and as text."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -10,9 +10,16 @@ from rich.tree import Tree
 
 from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.graph.edge_text import one_line
-from drag_graph.report.audit_corrections import claim_notes, correction_note
-from drag_graph.report.audit_document import SHORT, describe_elsewhere, evidence_of, line_marks, place_of
-from drag_graph.report.audit_page import filter_in_words
+from drag_graph.report.audit_corrections import correction_note
+from drag_graph.report.audit_document import (
+    SHORT,
+    calls_in_prose,
+    describe_elsewhere,
+    evidence_of,
+    filter_in_words,
+    line_marks,
+    proof_of,
+)
 from drag_graph.report.document_versions import describe_document
 from drag_graph.report.terminal_text import printable
 
@@ -62,35 +69,29 @@ def _behind(line: Mapping[str, Any]) -> list[tuple[Text, Text | None]]:
         return [(Text(_line_of(text)), None) for text in describe_elsewhere(line["elsewhere"])]
     rows: list[tuple[Text, Text | None]] = []
     if line["kind"] != "edge":
-        proofs = [_proof(evidence, line["calls"]) for evidence in evidence_of(line)]
+        proofs = [_line_of(proof_of(evidence, line["calls"])) for evidence in evidence_of(line)]
         rows += [(Text.assemble("evidence ", (proof, "dim")), None) for proof in proofs]
-    if line["edge"] and line["edge"].get("contradicts"):
-        ids = ", ".join(id_[:SHORT] for id_ in line["edge"]["contradicts"])
-        rows.append((Text(f"contradicted by {ids}"), None))
+    for other in line["contradicted_by"]:
+        if "line" in other:
+            rows.append((Text(f"contradicted by line {other['line']}: {_line_of(other['why'])}"), None))
+            continue
+        origin = "; ".join(proof_of(triple["evidence"], triple["evidence"]["calls"]) for triple in other["triples"])
+        edge = f"contradicted by (confidence {other['edge']['confidence']:.2f}) {other['edge']['statement']}"
+        rows.append((Text.assemble(_line_of(edge), (f" {_line_of(origin)}", "dim")), None))
     rows += [_triple(triple) for triple in (*line["triples"], *line["not_shown"])]
-    return rows + [
-        (Text.assemble(_line_of(claim), (f" ({_line_of(note)})" if note else "", "red")), None)
-        for claim, note in claim_notes(line, SHORT)
-    ]
+    for claim in line["claims"]:
+        note = f" ({_line_of(correction_note(claim['correction']))})" if claim["correction"] else ""
+        rows.append((Text.assemble(f"claim {claim['id'][:SHORT]} {_line_of(claim['text'])}", (note, "red")), None))
+    return rows
 
 
 def _triple(triple: Mapping[str, Any]) -> tuple[Text, Text]:
     why = f"not shown ({triple['why']}): " if "why" in triple else ""
     words = _line_of(f"{triple['subject']} | {triple['predicate']} | {triple['object']}")
-    origin = ", ".join([f"confidence {triple['confidence']:.2f}", *_calls(triple["calls"])])
+    origin = ", ".join([f"confidence {triple['confidence']:.2f}", *calls_in_prose(triple["calls"])])
     evidence = triple["evidence"]
-    proof = Text.assemble(f"evidence {_line_of(evidence['text'])} ", (_proof(evidence, evidence["calls"]), "dim"))
-    return Text.assemble(f"{why}triple {words} ", (origin, "dim")), proof
-
-
-def _proof(evidence: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> str:
-    score = "" if evidence["llm_score"] is None else f", teacher's score {evidence['llm_score']:g}"
-    judgement = _line_of(place_of(evidence)) or f"rank {evidence['rank'] + 1}, cosine {evidence['cosine']:.2f}{score}"
-    return ", ".join([judgement, *_calls(calls)])
-
-
-def _calls(calls: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [printable(f"by {call['model']} ({call['stage']}, ${call['cost_usd']:.4f}, {call['created_at']})") for call in calls]
+    proof = Text.assemble(f"evidence {_line_of(evidence['text'])} ", (_line_of(proof_of(evidence, evidence["calls"])), "dim"))
+    return Text.assemble(f"{why}triple {words} ", (_line_of(origin), "dim")), proof
 
 
 def _line_of(text: str) -> str:

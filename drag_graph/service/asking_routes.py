@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.concurrency import run_in_threadpool
 
+from drag_graph.app.answering import AnswerState
 from drag_graph.app.application import DragGraph
 from drag_graph.app.store_erasing import ErasureReport
 from drag_graph.manage.source_listing import SourceState
@@ -166,9 +167,11 @@ async def subgraph(source_id: Id, caller: Reader, format: Literal["json", "html"
 
 
 @router.get("/answers")
-async def answers(caller: Reader, limit: Limit = 50, query_id: ShortText | None = None) -> JSONResponse:
-    """List stored answers, newest first."""
-    listed = await run_in_threadpool(partial(caller.graph.answers, query_id, limit=limit))
+async def answers(
+    caller: Reader, limit: Limit = 50, query_id: ShortText | None = None, text: ShortText = "", state: AnswerState | None = None
+) -> JSONResponse:
+    """List stored answers, newest first: those to a query, with a text in question or answer, or with a mark."""
+    listed = await run_in_threadpool(partial(caller.graph.answers, query_id, limit=limit, text=text, state=state))
     return JSONResponse(listed.to_dict())
 
 

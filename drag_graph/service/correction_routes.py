@@ -8,8 +8,8 @@ from fastapi.responses import JSONResponse
 from pydantic import StringConstraints
 from starlette.concurrency import run_in_threadpool
 
-from drag_graph.ports.correction_store import Verdict
-from drag_graph.service.access import LOCAL
+from drag_graph.ports.correction_store import Correction, Verdict
+from drag_graph.service.access import LOCAL, Caller
 from drag_graph.service.asking_routes import SHORT_ID, Editor, Id, Limit, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES
 
@@ -24,12 +24,16 @@ class CorrectionRequest(RequestBody):
     note: ShortText = ""
 
 
-@router.post("/corrections")
-async def correct(body: CorrectionRequest, caller: Editor) -> JSONResponse:
+def corrected(caller: Caller, body: CorrectionRequest) -> Correction:
     """Mark a claim or an answer under the name of the key, or without a key, under that of the user who runs the service."""
     author = "" if caller.name == LOCAL else caller.name
-    correct = partial(caller.graph.correct, body.id, body.verdict, body.note, by=author)
-    return JSONResponse((await run_in_threadpool(correct)).to_dict())
+    return caller.graph.correct(body.id, body.verdict, body.note, by=author)
+
+
+@router.post("/corrections")
+async def correct(body: CorrectionRequest, caller: Editor) -> JSONResponse:
+    """Mark a claim or an answer as right or wrong, or undo that."""
+    return JSONResponse((await run_in_threadpool(corrected, caller, body)).to_dict())
 
 
 @router.get("/corrections")

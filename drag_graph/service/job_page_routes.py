@@ -14,6 +14,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from drag_graph.app.application import DragGraph
 from drag_graph.inputs import InputLine, queries_in
+from drag_graph.report.audit_views import moment
 from drag_graph.service.access import Caller
 from drag_graph.service.asking_routes import ShortText
 from drag_graph.service.errors import RequestRefused
@@ -21,7 +22,6 @@ from drag_graph.service.job_routes import DistillRequest, JobId, Queue, estimate
 from drag_graph.service.job_table import STATES, JobKind, JobState
 from drag_graph.service.listed_options import listed_options
 from drag_graph.service.page_routes import PageEditor, PageReader
-from drag_graph.service.page_views import moment
 from drag_graph.service.pages import HEADERS, form_of, render, text_of
 from drag_graph.service.service_state import state_of
 

@@ -114,6 +114,7 @@ class SubgraphTool(McpTool):
     """Show everything that is stored about one document or question: evidence, entities, triples and edges.
 
     Use it after `search` or `list_sources`, with the id of a source. Returns the subgraph with the confidence of each triple.
+    A person has marked triples with `"wrong": true` as wrong: do not use them.
 
     Example: {"source_id": "b1946ac9"}
     """

@@ -3,36 +3,31 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
+from drag_graph.app.answering import AnswerState
 from drag_graph.errors import DragGraphError
-from drag_graph.model import Chunk
 from drag_graph.ports.model_roles import OnToken
+from drag_graph.report.audit_views import answer_view, correction_view, distill_link, moment, why_view
 from drag_graph.report.offline_page import MEDIA_TYPES, fragment, web_file
+from drag_graph.report.privacy_views import check_view
 from drag_graph.service.access import COOKIE, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
-from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest
+from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest, RequestBody, ShortText
 from drag_graph.service.browser_sessions import LONGEST
+from drag_graph.service.correction_routes import CorrectionRequest, corrected
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.listed_options import listed_options
-from drag_graph.service.page_views import answer_view, distill_link, marked, moment, why_view
 from drag_graph.service.pages import FOREVER, HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
-MODES = (
-    {"value": "", "name": "As the service is set"},
-    {"value": "combined", "name": "Passages and claims"},
-    {"value": "evidence", "name": "Passages only"},
-    {"value": "graph", "name": "Claims only"},
-    {"value": "none", "name": "Nothing: its own knowledge"},
-)
 LISTED, LATEST = 100, 20
-Body = TypeVar("Body", AskRequest, PrivacyRequest)
+Body = TypeVar("Body", bound=RequestBody)
 router = APIRouter(include_in_schema=False)
 
 
@@ -88,17 +83,33 @@ async def ask(request: Request, caller: PageReader) -> Response:
 
 
 @router.get("/answers")
-async def answers_page(request: Request, caller: PageReader) -> Response:
-    """List the stored answers, newest first."""
-    return render(request, "answers.html", caller=caller, title="Answers", answers=await _answers(caller, LISTED))
+async def answers_page(
+    request: Request, caller: PageReader, text: ShortText = "", source: ShortText = "", state: AnswerState | Literal[""] = ""
+) -> Response:
+    """List the stored answers, newest first: all, or those that the form asks for."""
+    found = await _answers(caller, LISTED, query_id=source.strip() or None, text=text.strip(), state=state or None)
+    corrections = {one.target_id: one.to_dict() for one in await run_in_threadpool(caller.graph.corrections)}
+    answers = [{**one, "correction": correction_view(corrections.get(one["id"]))} for one in found]
+    values: dict[str, Any] = {"answers": answers, "asked": {"text": text, "source": source, "state": state}}
+    return render(request, "answers.html", caller=caller, title="Answers", **values)
 
 
 @router.get("/answers/{answer_id}")
 async def why_page(answer_id: Id, request: Request, caller: PageReader) -> Response:
     """Show where an answer comes from."""
-    audit, chunks = await run_in_threadpool(_audited, caller, answer_id)
-    answer, why = answer_view(audit, audit["question"]), why_view(audit, chunks)
-    return render(request, "why.html", caller=caller, title=audit["question"][:80], answer=answer, why=why)
+    audit = (await run_in_threadpool(lambda: caller.graph.answer(answer_id).audit())).to_dict()
+    return render(request, "why.html", caller=caller, title=audit["question"][:80], why=why_view(audit))
+
+
+@router.post("/answers/{answer_id}/correct")
+async def correct(answer_id: Id, request: Request, caller: PageEditor) -> Response:
+    """Mark the answer, or a claim behind one of its lines, as right or wrong."""
+    form = await form_of(request)
+    verdict = text_of(form, "verdict")
+    values = {"id": text_of(form, "id"), "verdict": None if verdict == "undo" else verdict, "note": text_of(form, "note")}
+    await run_in_threadpool(corrected, caller, _valid(CorrectionRequest, **values))
+    line = text_of(form, "line")
+    return RedirectResponse(f"/answers/{answer_id}#{f'line-{line}' if line.isdecimal() else ''}", 303, dict(HEADERS))
 
 
 @router.get("/privacy")
@@ -113,7 +124,7 @@ async def privacy_check(request: Request, caller: PageReader) -> Response:
     question = text_of(await form_of(request), "question")
     check = partial(caller.graph.privacy.check, **_valid(PrivacyRequest, questions=[question]).model_dump())
     found = (await run_in_threadpool(check)).to_dict()["queries"]
-    checks = [_check_view(one) for one in found]
+    checks = [check_view(one) for one in found]
     return await _privacy_page(request, caller, question, checks)
 
 
@@ -165,7 +176,6 @@ async def _ask_page(
     is_empty = not answer and not recent and not (await run_in_threadpool(lambda: caller.graph.show(limit=1))).total
     values: dict[str, Any] = {
         "asked": asked,
-        "modes": MODES,
         "answer": answer,
         "earlier": earlier,
         "conversation": conversation,
@@ -194,47 +204,27 @@ def _earlier(caller: Caller, form: FormData) -> list[dict[str, str]]:
 def _asked(form: FormData) -> AskRequest:
     """Return the request that the form stands for. Options can be in their field, or listed in the question."""
     values: dict[str, Any] = {name: listed(text_of(form, name)) for name in ("sources", "tags")}
-    texts = {name: text_of(form, name) for name in ("question", "mode", "since", "until")}
     values["options"] = listed(text_of(form, "options"), "\n")
+    question = text_of(form, "question")
     if not values["options"]:
-        texts["question"], values["options"] = listed_options(texts["question"])
-    return _valid(AskRequest, **values, **{name: text for name, text in texts.items() if text})
+        question, values["options"] = listed_options(question)
+    texts = {name: text_of(form, name) for name in ("mode", "since", "until")}
+    values |= {name: text for name, text in texts.items() if text}
+    return _valid(AskRequest, question=question, **values)
 
 
 def _valid(kind: type[Body], **values: Any) -> Body:
     """Return the body that a form stands for. Raises RequestRefused for unusable values."""
-    if not values.get("question") and not any(values.get("questions", ())):
-        raise RequestRefused(422, "NoQuestion", "The question is empty.", hint="Type a question.")
     try:
         return kind(**values)
     except ValueError:
-        hint = "Shorten the question, or look at the fields under How."
+        hint = "Fill in what is empty, and shorten what is too long."
         raise RequestRefused(422, "RequestInvalid", "The form has a value that is not usable.", hint=hint) from None
 
 
-async def _answers(caller: Caller, limit: int) -> list[dict[str, Any]]:
-    found = (await run_in_threadpool(partial(caller.graph.answers, limit=limit))).to_dict()
+async def _answers(caller: Caller, limit: int, **filters: Any) -> list[dict[str, Any]]:
+    found = (await run_in_threadpool(partial(caller.graph.answers, limit=limit, **filters))).to_dict()
     return [
         {**one, "text": one["text"][:300], "when": moment(one["created_at"]), "confidence": f"{one['confidence']:.2f}"}
         for one in found
     ]
-
-
-def _audited(caller: Caller, answer_id: str) -> tuple[dict[str, Any], dict[str, Chunk]]:
-    """Return an audit, and the chunks of its sources that are stored."""
-    audit = caller.graph.answer(answer_id).audit().to_dict()
-    chunks: dict[str, Chunk] = {}
-    for source_id in dict.fromkeys(line["source_id"] for line in audit["lines"] if "elsewhere" not in line):
-        with suppress(DragGraphError):
-            chunks |= {chunk.id: chunk for chunk in caller.graph.show(source_id).subgraph.chunks}
-    return audit, chunks
-
-
-def _check_view(checked: Mapping[str, Any]) -> dict[str, Any]:
-    findings = [one for one in checked["findings"] if one["field"] == "question"]
-    original = checked["original"]
-    return {
-        "parts": marked(original, [(one["start"], one["end"]) for one in findings]),
-        "outgoing": checked["outgoing"] if not checked["refused"] else f"Nothing. {checked['why']}",
-        "findings": [{**one, "text": original[one["start"] : one["end"]]} for one in findings],
-    }

@@ -12,12 +12,13 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
+from drag_graph.graph.rejected_claims import claims_of_edges
 from drag_graph.manage.source_listing import SourceState
 from drag_graph.model import Subgraph
+from drag_graph.report.audit_views import marked, moment
 from drag_graph.service.asking_routes import Id, ShortText, WholeId, erased_source
 from drag_graph.service.job_routes import MOST_FILES, Queue, submit_documents
 from drag_graph.service.page_routes import PageAdmin, PageEditor, PageReader
-from drag_graph.service.page_views import marked, moment
 from drag_graph.service.pages import HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
@@ -79,7 +80,7 @@ async def sources_page(request: Request, caller: PageReader, wanted: Annotated[S
 async def source_page(source_id: Id, request: Request, caller: PageReader) -> Response:
     """Show a source with its passages."""
     stored = await run_in_threadpool(caller.graph.show, source_id)
-    source = _source_view(stored.subgraph)
+    source = _source_view(stored.subgraph, stored.rejected.ids)
     return render(request, "source.html", caller=caller, title=source["name"][:80], source=source, going=[])
 
 
@@ -133,7 +134,8 @@ def _hit_views(found: Mapping[str, Any], wanted: str) -> list[dict[str, Any]]:
     return [{**one, "texts": texts[one["id"]]} for one in found["sources"] if one["id"] in texts]
 
 
-def _source_view(graph: Subgraph) -> dict[str, Any]:
+def _source_view(graph: Subgraph, wrong: frozenset[str] = frozenset()) -> dict[str, Any]:
+    claims_of = claims_of_edges(graph, graph.usable_edges)
     document = graph.document
     passages = [
         {
@@ -155,6 +157,7 @@ def _source_view(graph: Subgraph) -> dict[str, Any]:
             {
                 "text": edge.statement or f"{edge.subject} {', '.join(edge.predicates)} {edge.object}",
                 "confidence": f"{edge.confidence:.2f}",
+                "is_wrong": wrong.issuperset(claims_of[edge.id]),
             }
             for edge in graph.usable_edges
         ],

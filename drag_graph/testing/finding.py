@@ -1,14 +1,23 @@
 """What tests ask a store for again and again, over the methods of the port."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from drag_graph.model import Answer
 from drag_graph.ports.graph_store import GraphStore
+from drag_graph.report.audit_document import answer_document, compare_with_store, stored_answer
 
 
 def read_answer(store: GraphStore, id_: str) -> Answer | None:
     """Return the answer of that id with its snapshot, or None."""
     return next((answer for answer in store.answers(prefix=id_, limit=1) if answer.id == id_), None)
+
+
+def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
+    """Return the audit of a stored answer, compared with the store now."""
+    document = answer_document(stored_answer(store, prefix))
+    compare_with_store(document, store)
+    return document
 
 
 def query_ids(store: GraphStore) -> list[str]:

@@ -9,10 +9,9 @@ from drag_graph.ask.asker import Asker
 from drag_graph.inputs import make_query
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.model_choice import make_student
-from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph
-from drag_graph.testing.finding import read_answer
+from drag_graph.testing.finding import audit_document, read_answer
 
 
 class AskingContract(LinkedStores):

@@ -71,9 +71,9 @@ def test_two_claims_that_contradict_each_other_are_two_lines_that_say_so(cli, st
     assert [edge["confidence"] for edge in (first, second)] == [0.8, 0.8]
     assert [line["not_shown"] for line in audit["lines"]] == [[], []]
     printed = cli("audit", answer["answer_id"], "--store", store).out
-    assert f"contradicted by {second['id'][:12]}" in printed
+    assert f"contradicted by (confidence 0.80) {second['statement'][:20]}" in printed
     assert second["id"] not in printed
-    assert "Contradicted by" in cli("audit", answer["answer_id"], "--store", store, "--format", "html").out
+    assert "These contradict each other" in cli("audit", answer["answer_id"], "--store", store, "--format", "html").out
     assert f"drag:edge/{second['id']}" in cli("audit", answer["answer_id"], "--store", store, "--format", "prov").out
     assert "disputed" in cli("show", answer["source_ids"][0], "--store", store).out
     assert "disputed" in cli("show", answer["source_ids"][0], "--store", store, "--format", "text").out

@@ -92,7 +92,7 @@ def test_a_claim_that_is_marked_wrong_is_left_out_until_that_is_undone(run, cli,
     for form in ("table", "html"):
         out = cli("audit", answer["answer_id"], "--store", store, "--format", form).out.replace("\n", " ")
         assert "Retracted in 2025." in out
-        assert "marked wrong by ann" in out
+        assert "marked wrong by ann" in out.lower()
     (marked,) = {
         json.dumps(one["correction"])
         for line in run("audit", answer["answer_id"])["lines"]
@@ -145,7 +145,7 @@ def test_an_answer_that_is_marked_is_audited_so_and_its_question_is_due(run, cli
     run("correct", answer[:10], "--wrong", "--note", "Ten days.", "--by", "ann")
     assert run("audit", answer)["correction"]["note"] == "Ten days."
     for form in ("table", "html"):
-        assert "The answer is marked wrong by ann" in cli("audit", answer, "--store", store, "--format", form).out
+        assert "marked wrong by ann" in cli("audit", answer, "--store", store, "--format", form).out.lower()
     (due,) = run("refresh", "--corrected", "--dry-run", *teacher)["stale"]
     assert (due["id"], due["reasons"]) == (distilled, ["corrected"])
     run("correct", answer, "--right")

@@ -11,7 +11,7 @@ from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.ports.community_store import Community, CommunityChanges
-from drag_graph.report.audit_page import audit_page
+from drag_graph.report.audit_views import why_page
 from drag_graph.report.prov import prov_document
 from drag_graph.settings import Settings
 from drag_graph.sites.cloud.cloud_api import Cloud
@@ -136,7 +136,7 @@ def test_an_answer_of_the_cloud_is_kept_and_its_audit_goes_on_at_the_site(here, 
     table = cli("audit", said["answer_id"]).out
     assert "from the site alps" in table
     assert f"evidence {FLOWS}" in table
-    assert f"evidence {FLOWS}" in audit_page(done.json)
+    assert f"evidence {FLOWS}" in why_page(done.json)
     assert "drag:site/alps" in prov_document(done.json)["agent"]
 
     before = cli("edge", "traffic", "--json").json["totals"]["requests"]
@@ -194,4 +194,4 @@ def test_the_audit_of_a_local_answer_says_that_it_was_not_sure(here, cli, monkey
     table = cli("audit", done.json["answer_id"]).out
     assert "Not sure locally: " in table
     assert "The cloud did not help: The cloud at http://127.0.0.1:9 does not answer" in table
-    assert "Not sure locally: " in audit_page(audit)
+    assert "Not sure locally: " in why_page(audit)

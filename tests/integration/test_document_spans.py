@@ -10,9 +10,9 @@ from drag_graph.compose.document_setup import make_ingester
 from drag_graph.documents.document_files import files_in
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
-from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.finding import audit_document
 
 TALK = (
     "Vera: Good morning from the harbour!",

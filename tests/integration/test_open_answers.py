@@ -66,7 +66,7 @@ def test_an_unsupported_sentence_is_marked_everywhere(graph, server, made_up, ca
     audit = graph.audit(answer.id)
     assert audit.to_dict()["sentences"] == answer.sentences
     assert note in str(audit).replace("\n", " ")
-    assert f'<u class="bad" title="Not supported by the lines">{made_up}</u>' in audit.to_html()
+    assert f'<span class="unsupported">{made_up.partition(" [")[0]}' in audit.to_html()
     assert made_up in answer._repr_html_()
 
 

@@ -18,12 +18,12 @@ from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import Attempt
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.teacher_replies import EvidenceReply
+from drag_graph.report.audit_views import answer_view
 from drag_graph.report.graph_picture import SCRIPTS
 from drag_graph.report.offline_page import MEDIA_TYPES, fragment, offline_page, web_file
 from drag_graph.service.job_table import JobTable
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
-from drag_graph.service.page_views import answer_view
 from drag_graph.service.service_app import service_app
 
 BROWSER = {"Accept": "text/html"}
@@ -76,6 +76,10 @@ def token(client, path="/"):
 
 def asked(client, question=QUESTION, **values):
     return client.post("/ask", data={"token": token(client), "question": question, **values})
+
+
+def sections(page):
+    return re.findall(r"<(?:h[123]|summary)>(.*?)</", page)
 
 
 def check(reply, status=200):
@@ -134,7 +138,15 @@ def test_hostile_texts_are_escaped_everywhere(client, graph):
     assert "&lt;script&gt;" in check(asked(client, HOSTILE, tags=HOSTILE[:90], options=f"{HOSTILE[:90]}\nsand"))
     page = check(asked(client, "What does the zeppelin of Friedrichshafen carry?"))
     id_ = re.search(r"/answers/(\w+)", page)[1]
-    assert "&lt;script&gt;" in check(client.get(f"/answers/{id_}"))
+    why = check(client.get(f"/answers/{id_}"))
+    assert "&lt;script&gt;" in why
+    offline = graph.audit(id_).to_html()
+    tags = Tags()
+    tags.feed(offline)
+    assert {name for name, _ in tags.found}.isdisjoint({"script", "svg", "b", "i", "iframe", "object", "form"})
+    assert not re.findall(r'(?:src|href|action)="(?!#|data:,")', offline)
+    assert "\u202e" not in offline
+    assert sections(offline) == [text for text in sections(why) if text != "Right or wrong?"]
     check(client.get(f"/graph?answer={id_}"))
     listed = check(client.get("/sources"))
     assert "evil&lt;b&gt;.md" in listed
@@ -346,6 +358,40 @@ def test_the_graph_of_an_answer_can_be_expanded_and_names_be_merged_and_parted(t
         check(client.post("/graph/merges", data={**data, "one": "river", "other": "nobody"}), 404)
 
 
+def test_contradicting_passages_stand_side_by_side_and_an_editor_corrects_them(tmp_path):
+    with filled_graph(tmp_path) as graph, local_client(graph, headers=BROWSER) as client:
+        for name, text in {
+            "old.md": "The budget of Orchid is 4 M euros.",
+            "new.md": "Orchid has a budget of 6 M euros.",
+        }.items():
+            graph.ingest(text=f"Date: 2024-05-01\n\n{text}", name=name).result()
+        answer = graph.ask("What is the budget of Orchid?")
+        lines = graph.audit(answer.id).to_dict()["lines"]
+        path = f"/answers/{answer.id}"
+        page = check(client.get(path))
+        assert page.count("These contradict each other") == 2
+        assert "old.md · 2024-05-01" in page
+        claim = next(claim for line in lines for claim in line["claims"])
+
+        def mark(id_, verdict):
+            values = {"token": token(client), "id": id_, "verdict": verdict, "note": "No <b>"}
+            return check(client.post(f"{path}/correct", data=values))
+
+        marked = mark(claim["id"], "wrong")
+        assert re.search(r"Marked wrong by \w+, [\d: -]+: No &lt;b&gt;", marked)
+        source = next(line["source_id"] for line in lines if claim in line["claims"])
+        shown = graph.show(source)
+        assert [triple["wrong"] for triple in shown.to_dict()["triples"]].count(True) == 1
+        assert f"{claim['id'][:12]} (marked wrong)" in str(shown)
+        assert "marked wrong" in check(client.get(f"/sources/{source}"))
+        assert "undone by" in mark(claim["id"], "undo")
+        mark(answer.id, "wrong")
+        assert path in check(client.get("/answers?state=wrong&text=ORCHID"))
+        for other in ("state=right", "state=unmarked", "state=abstained", "text=steam"):
+            assert path not in check(client.get(f"/answers?{other}"))
+        check(client.post(f"{path}/correct", data={"token": token(client), "id": answer.id, "verdict": "odd"}), 422)
+
+
 def test_a_session_opens_pages_and_its_cookie_alone_sends_nothing(tmp_path):
     with filled_graph(tmp_path) as graph, closing(KeyRing(graph.settings.service_records_path)) as ring:
         reader = ring.add("r", "reader", ["default"])[0]
@@ -364,7 +410,11 @@ def test_a_session_opens_pages_and_its_cookie_alone_sends_nothing(tmp_path):
             check(client.get("/distill"), 403)
             source = graph.show().subgraphs[0].source_id
             check(client.get(f"/sources/{source}/erase"), 403)
-            assert TEXTS["steam.txt"] in check(asked(client))
+            answer = check(asked(client))
+            assert TEXTS["steam.txt"] in answer
+            path = re.search(r"/answers/\w+", answer)[0]
+            assert "Right or wrong?" not in check(client.get(path))
+            check(client.post(f"{path}/correct", data={"token": token(client), "id": path[9:], "verdict": "wrong"}), 403)
             assert client.get("/api/v1/sources").status_code == 200
             body = {"json": {"question": QUESTION}}
             assert client.post("/api/v1/ask", **body).status_code == 401

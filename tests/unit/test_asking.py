@@ -13,10 +13,10 @@ from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.model_choice import make_student
-from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
+from drag_graph.testing.finding import audit_document
 
 
 class Interrupted:

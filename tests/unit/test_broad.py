@@ -10,10 +10,10 @@ from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.model_choice import make_student
 from drag_graph.ports.community_store import Community, CommunityChanges
-from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
+from drag_graph.testing.finding import audit_document
 
 EMBEDDER = LexicalEmbedder()
 SUMMARY = "About seafaring: vessels, harbours, sailors and their voyages across oceans."

@@ -11,13 +11,14 @@ from drag_graph.errors import ConfigurationError, NotStored, StoreUnfit
 from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.model import Aggregation, Line
 from drag_graph.ports.correction_store import Correction, claim_of
-from drag_graph.report.audit_document import audit_document, seen_by_teacher, subgraph_text
-from drag_graph.report.audit_page import audit_page
+from drag_graph.report.audit_document import seen_by_teacher, subgraph_text
+from drag_graph.report.audit_views import why_page
 from drag_graph.report.graph_picture import SCRIPTS, picture_of
 from drag_graph.report.offline_page import web_file
 from drag_graph.report.prov import prov_document
 from drag_graph.testing.builders import make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.dict_store import DictStore
+from drag_graph.testing.finding import audit_document
 
 HOSTILE = '<script>alert("x")</script>'
 
@@ -111,19 +112,19 @@ def test_a_line_that_was_tampered_with_is_marked(store, document, what, live):
 
 def test_what_is_not_recorded_any_more_is_said_with_its_hash(document):
     document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], lambda _: None)
-    page = audit_page(document)
-    assert all(f"not recorded; its hash is {call['request_sha256']}" in page for call in document["calls"])
+    page = why_page(document)
+    assert all(f"Not recorded. Its hash is {call['request_sha256']}" in page for call in document["calls"])
 
 
 def test_the_page_is_complete_escaped_and_loads_nothing(document):
-    page = audit_page(document)
+    page = why_page(document)
     assert HOSTILE not in page
     assert "&lt;script&gt;" in page
     for line in document["lines"]:
-        assert f"{line['n']}. " in page
+        assert f'id="line-{line["n"]}"' in page
     for call in document["calls"]:
         assert call["id"] in page
-    assert not re.search(r"(src|href)=|@import|url\(", page)
+    assert not re.search(r'(src|href)="(?!#|data:,)|@import|url\(|<script', page)
 
 
 ODD = [HOSTILE, "<svg onload=alert(2)>", "javascript:alert(3)", "\u202egnp.exe", "w" * 10_000]

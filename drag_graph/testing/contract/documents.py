@@ -12,11 +12,12 @@ from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.manage.content_ids import wrong_ids
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Reduction, SourceFilter, StoredSource
-from drag_graph.report.audit_document import audit_document, subgraph_text
+from drag_graph.report.audit_document import subgraph_text
 from drag_graph.testing.builders import as_distilled, expected, make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.contract.exchanging import in_memory, lines, load
 from drag_graph.testing.contract.linking import NOW, Angles
+from drag_graph.testing.finding import audit_document
 
 PLAIN = Aggregation()
 EDGES = 20

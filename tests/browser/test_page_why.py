@@ -1,0 +1,55 @@
+"""The page of an answer in a real Chromium: from a citation to its line, a correction without scripts, and the offline file."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "integration"))
+from service_clients import QUESTION, TEXTS, filled_graph, served_client
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
+CHROMIUM = "/usr/bin/chromium"
+SIZES = [(400, "dark"), (1100, "light"), (2560, "dark")]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not Path(CHROMIUM).exists():
+        pytest.fail("apt install chromium")
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+def test_a_citation_leads_to_its_line_and_a_claim_is_corrected_without_scripts(browser, tmp_path):
+    with filled_graph(tmp_path) as graph, served_client(graph) as client:
+        given = graph.ask(QUESTION)
+        for width, scheme in SIZES:
+            page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=False)
+            page.goto(f"{client.base_url}/answers/{given.id}")
+            page.locator(".chip").first.click()
+            line = page.locator("details.line", has=page.locator(":target"))
+            assert line.locator("mark").first.inner_text() == TEXTS["steam.txt"]
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            fix = line.locator(".fix").first
+            fix.locator("summary").click()
+            fix.locator("input[name=note]").fill(f"At {width}")
+            fix.locator("button[value=wrong]").click()
+            assert f"At {width}" in page.locator(".claims .bad").first.inner_text()
+            page.close()
+        path = tmp_path / "audit.html"
+        path.write_text(graph.audit(given.id).to_html(), encoding="utf-8")
+    page = browser.new_page()
+    problems = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("request", lambda request: problems.append(request.url) if not request.url.startswith(("file:", "data:")) else None)
+    page.goto(path.as_uri())
+    assert page.locator("h1").evaluate("one => getComputedStyle(one).fontWeight") == "650"
+    page.locator("details.line").first.evaluate("one => { one.open = false; }")
+    page.locator(".chip").first.click()
+    assert page.locator(":target").evaluate("one => one.closest('details').open")
+    page.locator("details.line").first.evaluate("one => { one.open = false; }")
+    page.emulate_media(media="print")
+    assert page.locator("details.line .passage").first.bounding_box()["height"] > 0
+    assert problems == []
