@@ -14,7 +14,7 @@ from drag_graph.ports.correction_store import Correction, claim_of
 from drag_graph.report.audit_document import seen_by_teacher, subgraph_text
 from drag_graph.report.audit_views import why_page
 from drag_graph.report.graph_picture import SCRIPTS, picture_of
-from drag_graph.report.offline_page import web_file
+from drag_graph.report.offline_page import fragment, web_file
 from drag_graph.report.prov import prov_document
 from drag_graph.testing.builders import make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -156,6 +156,12 @@ def test_a_picture_is_one_file_with_everything_inside_and_nothing_runs_in_it():
     assert "//" not in "".join(attributes for _, attributes in tags)
     assert "\u202e" not in page
     assert picture.to_dict()["total"] == len(picture.edges) == len(triples)
+    statement = picture.to_cypher("IDS'")
+    assert statement.startswith("MATCH")
+    assert r"r.namespace = 'IDS\'' AND r.id IN ['" in statement
+    browser = {"statement": statement, "href": "http://localhost:7474/browser/"}
+    with_browser = fragment("graph.html", **picture.view(), q="", query="", browser=browser, here="", places=())
+    assert "r.id IN [&#39;" in with_browser
 
 
 def target_of(store, triple):

@@ -92,7 +92,7 @@ const draw = () => {
     const taken = [{ left: cy.width() - 56, right: cy.width(), top: 0, bottom: 140 }, ...nodes.map((node) => boxOf(node, 0, 0, node.renderedWidth(), node.renderedHeight()))];
     cy.batch(() => {
       for (const node of nodes.sort((a, b) => a.hasClass("faded") - b.hasClass("faded") || b.degree() - a.degree())) {
-        const [wide, high] = [Math.min(LABEL, node.data("name").length * LETTER * 0.58) + 8, LETTER * 1.4];
+        const [wide, high] = [Math.min(LABEL, node.data("name").length * LETTER * 0.58) + 8, LETTER * 1.2];
         const [right, down] = [(node.renderedWidth() + wide) / 2, (node.renderedHeight() + high) / 2];
         const sides = [["center", "bottom", 0, down], ["center", "top", 0, -down], ["right", "center", right, 0], ["left", "center", -right, 0]];
         const found = sides.map(([halign, valign, x, y]) => ({ halign, valign, box: boxOf(node, x, y, wide, high) }))
