@@ -4,10 +4,10 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Any
 
-from drag_graph.errors import ConfigurationError, StoreUnfit
+from drag_graph.errors import ConfigurationError
 
 VOLATILE = frozenset({"created_at", "expires_at", "applied_at", "undone_at", "latency_ms", "cost_usd", "snapshot", "embedding"})
 """Properties that may differ between runs with the same content: times, latencies, costs, snapshots (which repeat them) and
@@ -19,9 +19,9 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 def canonical_lines(records: Iterable[dict[str, Any]], *, full: bool = False) -> Iterator[str]:
     """Yield one JSON line per record, with sorted keys and lines; `full` includes volatile properties.
 
-    Raises StoreUnfit for NaN and infinite numbers, ConfigurationError as `sorted_lines` does.
+    Raises ConfigurationError as `sorted_lines` does.
     """
-    yield from sorted_lines(_line(canonical_record(record, full=full)) for record in records)
+    yield from sorted_lines(json_line(canonical_record(record, full=full)) for record in records)
 
 
 def sorted_lines(lines: Iterable[str]) -> Iterator[str]:
@@ -53,19 +53,3 @@ def canonical_record(record: dict[str, Any], *, full: bool = False) -> dict[str,
         **record,
         "properties": {key: value for key, value in properties if value is not None and (full or key not in VOLATILE)},
     }
-
-
-@contextmanager
-def valid_numbers(record: dict[str, Any]) -> Iterator[None]:
-    """Raise StoreUnfit if the block meets a number of this record that JSON does not have."""
-    try:
-        yield
-    except ValueError as error:
-        what = f"{record.get('label') or record.get('type')} {record['id']}"
-        hint = "Distill its query again with `replace=True`, or erase it."
-        raise StoreUnfit(f"{what} contains a number that JSON cannot represent (NaN or infinite).", hint=hint) from error
-
-
-def _line(record: dict[str, Any]) -> str:
-    with valid_numbers(record):
-        return json_line(record)

@@ -11,7 +11,7 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
-from drag_graph.errors import InputError, QueryInvalid, StoreError, StoreUnfit
+from drag_graph.errors import InputError, QueryInvalid, StoreError
 from drag_graph.files import bounded_lines
 from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.aggregate import with_statements
@@ -110,18 +110,12 @@ def lines_of(head: Head, subgraphs: Iterable[Subgraph], corrections: Iterable[Co
 
 
 def subgraph_line(subgraph: Subgraph) -> str:
-    """Return the line of a subgraph. Raises StoreUnfit for NaN and infinite numbers, which JSON does not have."""
+    """Return the line of a subgraph."""
     exported = with_statements(subgraph)
     document = exported.model_dump(exclude={"edges": True, "graph": True, "status": True, "source": {"gold", "metadata"}})
     if subgraph.document is None:
         document["source"]["metadata"] = subgraph.query.metadata
-    try:
-        return json_line(document)
-    except ValueError as error:
-        raise StoreUnfit(
-            f"Source {subgraph.source_id} contains a number that JSON cannot represent (NaN or infinite).",
-            hint="Distill it again with `replace=True`, or erase it.",
-        ) from error
+    return json_line(document)
 
 
 # ---- reading

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
-from drag_graph.errors import ConfigurationError, DragGraphError, InputError, Interrupted, ModelError, SubgraphRefused
+from drag_graph.errors import ConfigurationError, DragGraphError, InputError, Interrupted, ModelError
 from drag_graph.graph.paging import pages
 from drag_graph.manage.content_checks import difference
 from drag_graph.manage.subgraph_files import CorrectionLine, Part, SubgraphLine
@@ -208,19 +208,11 @@ class Importer:
             self._save(batch, replace=True)
 
     def _save(self, graphs: Sequence[Subgraph], *, replace: Replace) -> None:
-        """Save in one transaction, or one by one if the store refuses one of them."""
+        """Save in one transaction."""
         aggregations = [graph.aggregation or Aggregation() for graph in graphs]
         statements = {edge: text for item in aggregations for edge, text in item.statements.items()}
         aggregation = aggregations[0].model_copy(update={"statements": statements})
-        try:
-            outcomes = self._store.save(graphs, aggregation, replace=replace, vectors=self._vectors(graphs))
-        except SubgraphRefused as error:
-            if len(graphs) == 1:
-                self._note(graphs[0], "rejected", error.message)
-                return
-            for graph in graphs:
-                self._save([graph], replace=replace)
-            return
+        outcomes = self._store.save(graphs, aggregation, replace=replace, vectors=self._vectors(graphs))
         pairs = list(zip(graphs, outcomes, strict=True))
         for graph, outcome in pairs:
             if outcome != "unchanged":

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from drag_graph.graph.paging import pages
-from drag_graph.manage.canonical_export import canonical_record, json_line, sorted_lines, valid_numbers
+from drag_graph.manage.canonical_export import canonical_record, json_line, sorted_lines
 from drag_graph.stores.shared.cypher_files import folder_beside_or_inside
 
 GraphFormat = Literal["graphml", "csv", "cypher"]
@@ -76,11 +76,10 @@ class GraphFile:
     def _line(self, record: Record) -> str:
         """Return a record as a line that sorts nodes first, by label; note its values."""
         kind, name = record["kind"], record.get("label") or record["type"]
-        with valid_numbers(record):
-            properties = {key: self._value(f"{name}.{key}", value) for key, value in record["properties"].items()}
-            if kind == "node":
-                properties = {"id": record["id"], **properties}
-            line = json_line({**record, "name": name, "properties": properties})
+        properties = {key: self._value(f"{name}.{key}", value) for key, value in record["properties"].items()}
+        if kind == "node":
+            properties = {"id": record["id"], **properties}
+        line = json_line({**record, "name": name, "properties": properties})
         for key, value in properties.items():
             self._columns[kind].setdefault(key, set()).add(_TYPES.get(type(value), "list"))
         self._report.nodes += kind == "node"

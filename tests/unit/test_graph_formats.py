@@ -3,13 +3,11 @@
 import csv
 import io
 import json
-import math
 import zipfile
 
 import networkx as nx
 import pytest
 
-from drag_graph.errors import StoreUnfit
 from drag_graph.manage.canonical_export import canonical_record
 from drag_graph.model import Aggregation
 from drag_graph.report.graph_formats import GraphFile, cypher_literal
@@ -113,14 +111,6 @@ def test_an_empty_store_gives_an_empty_graph():
     with zipfile.ZipFile(io.BytesIO(written("csv", [])[0])) as archive:
         assert (rows(archive, "nodes.csv"), rows(archive, "relationships.csv")) == ([], [])
     assert b"UNWIND" not in written("cypher", [])[0]
-
-
-@pytest.mark.parametrize("number", [math.nan, [1.0, math.inf]])
-@pytest.mark.parametrize("format_", ["graphml", "csv", "cypher"])
-def test_a_number_that_json_does_not_have_is_refused(records, format_, number):
-    changed = dict(records[0], properties={**records[0]["properties"], "complexity": number})
-    with pytest.raises(StoreUnfit, match="cannot represent"):
-        written(format_, [changed])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Importing subgraphs: what is wrong is said with its line, the rest is stored, and nothing is read far ahead."""
 
 import json
-import math
 import os
 import re
 import signal
@@ -12,13 +11,13 @@ import pytest
 from drag_graph.distill import canonical_subgraph as canonical
 from drag_graph.distill.entity_merging import Thresholds
 from drag_graph.distill.triple_extraction import RawTriple
-from drag_graph.errors import InputError, StoreUnavailable, StoreUnfit, SubgraphRefused
+from drag_graph.errors import InputError, StoreUnavailable
 from drag_graph.graph.name_forms import predicate_key
 from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage import subgraph_files as transfer
 from drag_graph.manage.canonical_export import sorted_lines
 from drag_graph.manage.content_ids import wrong_ids
-from drag_graph.manage.subgraph_files import read_lines, stored_lines, subgraph_line
+from drag_graph.manage.subgraph_files import read_lines, stored_lines
 from drag_graph.manage.subgraph_import import BATCH, READ_AHEAD, Importer
 from drag_graph.manage.verification import problems
 from drag_graph.model import Aggregation
@@ -292,12 +291,6 @@ def test_what_differs_is_said(change, said):
     assert load(store, [lines[0], edited(lines[1], change), *lines[2:]], replace=True).counts["replaced"] == 1
 
 
-def test_a_number_that_json_has_not_is_refused_in_words():
-    graph = as_distilled(make_subgraph(1)).model_copy(update={"embedding": (math.nan, 1.0)})
-    with pytest.raises(StoreUnfit, match=graph.query.id):
-        subgraph_line(graph)
-
-
 def test_half_a_character_is_refused_as_in_a_question():
     lines = exported(filled())
     report = load(empty(), [lines[0], edited(lines[1], put({"half": "a\udc00"}, "source", "metadata")), *lines[2:]])
@@ -400,21 +393,6 @@ def test_many_ways_of_making_edges_do_not_fill_the_memory():
     assert load(store, reading()).counts["new"] == 300
     assert max(ahead) <= READ_AHEAD + 2
     assert exported(store) == lines
-
-
-def test_what_a_store_refuses_alone_is_rejected_alone():
-    lines = exported(filled(range(10)))
-    wrong = json.loads(lines[4])["source"]["id"]
-    store = empty(Counting)
-
-    def refuse(subgraphs):
-        if wrong in {graph.query.id for graph in subgraphs}:
-            raise SubgraphRefused("an id is taken")
-
-    store.fail = refuse
-    report = load(store, lines)
-    assert [(item.line, item.source_id, item.reason) for item in report.listed] == [(5, wrong, "an id is taken")]
-    assert report.counts["new"] == 9
 
 
 def test_a_store_that_goes_away_ends_the_run_and_the_same_again_goes_on():
