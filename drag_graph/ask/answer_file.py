@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from drag_graph.errors import ConfigurationError, InputError, NotStored
+from drag_graph.files import opened
 from drag_graph.model import Answer
 
 FORMAT = "drag-graph answers"
@@ -37,9 +38,8 @@ def read_answer(path: Path, prefix: str = "") -> Answer:
     """
     hint = "Pass a file that `drag-graph ask --no-keep -o FILE` wrote, or the id of a stored answer."
     try:
-        document = _Document.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror}.", hint=hint) from error
+        with opened(path, hint) as file:
+            document = _Document.model_validate_json(file.read())
     except ValidationError as error:
         raise InputError(f"{path} is not an answer file.", hint=hint) from error
     if document.format != FORMAT or document.version != VERSION:
