@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from drag_graph.errors import ConfigurationError
+from drag_graph.errors import ConfigurationError, InputError
 
 
 def sha256_of_file(path: Path) -> str:
@@ -57,6 +57,16 @@ def replacing(path: Path) -> Iterator[TextIO]:
     finally:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
+
+
+@contextmanager
+def opened(path: Path, hint: str = "") -> Iterator[BinaryIO]:
+    """Open a file to read it. Raises InputError if that fails, now or within the block."""
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror or type(error).__name__}.", hint=hint) from error
 
 
 def bounded_lines(file: BinaryIO, limit: int) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from drag_graph.errors import InputError, QueryInvalid
-from drag_graph.files import bounded_lines
+from drag_graph.files import bounded_lines, opened
 from drag_graph.identity import canonical_text, query_id
 from drag_graph.model import DEFAULT_NAMESPACE, DOMAINS, LABELS, Domain, Query
 
@@ -202,12 +202,8 @@ def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Doma
 
     `domain` is that of lines without one. Raises InputError if the file cannot be read, or is neither JSONL nor CSV.
     """
-    try:
-        with nullcontext(sys.stdin.buffer) if path == STANDARD else path.open("rb") as file:
-            yield from queries_in(file, path, namespace=namespace, domain=domain)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(f"Cannot read {path}: {reason}.", hint="Pass a JSONL or CSV file.") from error
+    with nullcontext(sys.stdin.buffer) if path == STANDARD else opened(path, "Pass a JSONL or CSV file.") as file:
+        yield from queries_in(file, path, namespace=namespace, domain=domain)
 
 
 def queries_in(file: BinaryIO, path: Path, *, namespace: str, domain: Domain | None = None) -> Iterator[InputLine]:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from drag_graph.distill.triple_extraction import Extraction, RawTriple, unusable
-from drag_graph.errors import InputError
+from drag_graph.files import opened
 from drag_graph.graph.grounding import Grounds
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.name_forms import clean, fold, tokens
@@ -65,12 +65,8 @@ class GivenTriples:
     @classmethod
     def of_file(cls, path: Path) -> Self:
         """Return the triples of a file. Raises InputError if it cannot be read."""
-        try:
-            with path.open("rb") as content:
-                return cls(content, f"file:{path.name}")
-        except OSError as error:
-            message = f"The file of triples {path} cannot be read: {error.strerror or type(error).__name__}."
-            raise InputError(message, hint="Pass a JSONL file.") from error
+        with opened(path, "Pass a JSONL file.") as content:
+            return cls(content, f"file:{path.name}")
 
     def hash_of(self, name: str) -> str:
         """Return the hash of a document's triples; "" without any."""

@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from drag_graph.errors import InputError
+from drag_graph.files import opened
 
 GRAPH, CHUNKS, DOCUMENTS = "graph_chunk_entity_relation.graphml", "kv_store_text_chunks.json", "kv_store_full_docs.json"
 SEPARATOR = "<SEP>"
@@ -103,12 +104,11 @@ def _graph(path: Path) -> tuple[set[str], list[tuple[str, str, dict[str, str]]]]
 
 def _elements(path: Path) -> Iterator[ET.Element]:
     try:
-        for _, element in ET.iterparse(path):  # noqa: S314 - expat limits entities that grow
-            yield element
-            if element.tag in {f"{_SPACE}node", f"{_SPACE}edge"}:
-                element.clear()
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or type(error).__name__}.", hint=_HINT) from error
+        with opened(path, _HINT) as file:
+            for _, element in ET.iterparse(file):  # noqa: S314 - expat limits entities that grow
+                yield element
+                if element.tag in {f"{_SPACE}node", f"{_SPACE}edge"}:
+                    element.clear()
     except ET.ParseError as error:
         raise InputError(f"{path} is not GraphML: {error}.", hint=_HINT) from error
 
@@ -116,9 +116,8 @@ def _elements(path: Path) -> Iterator[ET.Element]:
 def _json(path: Path) -> dict[str, Any]:
     """Return a file of entries by id."""
     try:
-        entries = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or type(error).__name__}.", hint=_HINT) from error
+        with opened(path, _HINT) as file:
+            entries = json.loads(file.read())
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON.", hint=_HINT) from error
     if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):

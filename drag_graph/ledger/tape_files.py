@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import InputError, ReplyError, StoreUnfit
+from drag_graph.files import opened
 from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.tape import FACTS, NAMES, Tape, add_exchange, dumped, encodable
 from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
@@ -107,11 +108,8 @@ class TapeTeacher(Teacher):
 
     def __init__(self, path: Path) -> None:
         self._path, self._database = path, LedgerFile()
-        try:
-            with path.open("rb") as lines:
-                imported(self._database, lines, str(path))
-        except OSError as error:
-            raise InputError(f"Cannot read the tape {path}: {error.strerror}.") from error
+        with opened(path, "Use tape:FILE with an exported tape.") as lines:
+            imported(self._database, lines, str(path))
         self._tape = Tape(self._database)
         self._models = self._tape.models
         if not self._models:

@@ -12,7 +12,7 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar
 from pydantic import Field, ValidationError
 
 from drag_graph.errors import InputError, QueryInvalid, StoreError
-from drag_graph.files import bounded_lines
+from drag_graph.files import bounded_lines, opened
 from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.paging import iter_subgraphs
@@ -127,11 +127,8 @@ def read_file(path: Path, stream: BinaryIO | None = None) -> Iterator[Part]:
     The Head comes first. Raises InputError, which names file and line, if it is not such a file, has another version or is
     incomplete.
     """
-    try:
-        with nullcontext(stream) if stream else path.open("rb") as file:
-            yield from read_lines(bounded_lines(file, LINE_LIMIT), str(path))
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or type(error).__name__}.", hint=_MAKE) from error
+    with nullcontext(stream) if stream else opened(path, _MAKE) as file:
+        yield from read_lines(bounded_lines(file, LINE_LIMIT), str(path))
 
 
 def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Part]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from drag_graph.errors import InputError
+from drag_graph.files import opened
 from drag_graph.privacy.privacy_gate import PrivacyGate
 
 FROM_THE_USER = frozenset({"question", "options", "metadata", "input_id", "gold", "source"})
@@ -27,12 +27,9 @@ def scan(gate: PrivacyGate, documents: Iterable[tuple[str, str, Any]]) -> Iterat
 
 def file_documents(path: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield the lines of a file as documents, parsed if they are JSON. Raises InputError."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            for number, line in enumerate(lines, start=1):
-                yield str(path), f"line {number}", _parsed(line)
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror}.", hint="Pass exported files.") from error
+    with opened(path, "Pass exported files.") as lines:
+        for number, line in enumerate(lines, start=1):
+            yield str(path), f"line {number}", _parsed(line.decode(errors="replace"))
 
 
 def _parsed(text: str) -> Any:

@@ -133,7 +133,7 @@ def test_triples_that_are_there_already_are_used(cli, tmp_path, folder):
     assert "Lines of triples about documents that are not among these files: 1." in done.err
     assert '"model": "file:triples.jsonl"' in cli("export", "--store", store).out
     missing = cli("ingest", folder, "--triples", tmp_path / "gone.jsonl", "--store", store)
-    assert (missing.code, "cannot be read" in missing.err) == (2, True)
+    assert (missing.code, "Cannot read" in missing.err) == (2, True)
 
 
 def test_what_cannot_be_read_is_named_and_the_others_go_on(cli, tmp_path, folder):

@@ -112,5 +112,5 @@ def test_a_document_in_a_folder_is_named_by_its_path_or_its_file(store, folder, 
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"Cannot read .*: No such file"):
         GivenTriples.of_file(tmp_path / "gone.jsonl")

@@ -16,6 +16,7 @@ from typing import Any
 
 from drag_graph import log
 from drag_graph.errors import InputError, QueryInvalid, ReplyError
+from drag_graph.files import opened
 from drag_graph.identity import canonical_text, query_id, sha256_of
 from drag_graph.inputs import json_object, make_query
 from drag_graph.ledger.tape import call_id, request_key
@@ -52,13 +53,9 @@ class CuratedTeacher(Teacher):
     """
 
     def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise InputError(f"The curated file {path} does not exist.", hint="Use curated:FILE with the path of a JSONL file.")
         self._path = path
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"Cannot read the curated file {path}: {error.strerror}.") from error
+        with opened(path, "Use curated:FILE with the path of a JSONL file.") as file:
+            content = file.read()
         self._fingerprint = f"{self.name}@{hashlib.sha256(content).hexdigest()}"
         self.problems: list[str] = []
         self._entries: dict[str, _Entry] = {}
