@@ -32,6 +32,8 @@ class Caller:
     role: KeyRole
     namespaces: frozenset[str]
     graph: DragGraph
+    is_owner: bool = False
+    """Whether the caller has the token of this machine, which only the user who runs the service can read."""
 
     def may(self, role: KeyRole) -> bool:
         """Whether the caller has this role or a higher one."""
@@ -72,7 +74,9 @@ class ServiceAccess:
         the key does not open.
         """
         session_secret = self._session_secret(request, is_page=is_page)
-        name, own_role, namespaces = self._identity(request, session_secret)
+        secret = self._secret(request, session_secret)
+        is_owner = hmac.compare_digest(secret.encode(), self._token.encode()) and bool(self._token)
+        name, own_role, namespaces = self._identity(request, secret, is_owner=is_owner)
         if not includes(own_role, role):
             hint = "Use a key with this role: drag-graph keys add NAME --role ROLE"
             raise RequestRefused(403, "RoleTooLow", f"The role {role!r} is required; the key has {own_role!r}.", hint=hint)
@@ -81,7 +85,7 @@ class ServiceAccess:
             namespace = min(namespaces)
         if not namespaces & {namespace, ALL_NAMESPACES}:
             raise NotStored(f"There is no namespace {namespace!r}.", hint="Name another namespace in the header X-Namespace.")
-        return Caller(name, own_role, namespaces, self.graph_in(namespace))
+        return Caller(name, own_role, namespaces, self.graph_in(namespace), is_owner)
 
     def is_key(self, secret: str) -> bool:
         """Whether this is the secret of a valid key."""
@@ -98,14 +102,15 @@ class ServiceAccess:
         is_ours = is_page or request.method == "GET" or self.has_form_token(request, request.headers.get(FORM_TOKEN, ""))
         return self.sessions.secret_of(request.cookies.get(COOKIE, "")) if is_ours else ""
 
-    def _identity(self, request: Request, session_secret: str) -> tuple[str, KeyRole, frozenset[str]]:
+    def _secret(self, request: Request, session_secret: str) -> str:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-        secret = secret.strip() if scheme.lower() == "bearer" else session_secret
+        return secret.strip() if scheme.lower() == "bearer" else session_secret
+
+    def _identity(self, request: Request, secret: str, *, is_owner: bool) -> tuple[str, KeyRole, frozenset[str]]:
         key = self._ring.find(secret)
-        is_local = hmac.compare_digest(secret.encode(), self._token.encode()) and bool(self._token)
         if key is not None:
             return key.name, key.role, frozenset(key.namespaces)
-        if is_local or self._is_open_to(request.client.host if request.client else ""):
+        if is_owner or self._is_open_to(request.client.host if request.client else ""):
             return LOCAL, "admin", frozenset({ALL_NAMESPACES})
         hint = "Send `Authorization: Bearer KEY` with a key of `drag-graph keys add`."
         raise RequestRefused(401, "KeyRefused", "A valid key is required.", hint=hint, headers={"WWW-Authenticate": "Bearer"})

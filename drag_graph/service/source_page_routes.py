@@ -140,7 +140,8 @@ def _source_view(graph: Subgraph) -> dict[str, Any]:
 
 
 def _job_view(job: Mapping[str, Any]) -> dict[str, Any]:
-    names = job["request"].get("files") or [job["request"].get("name", "")]
+    asked = job["request"]
+    names = asked.get("files") or asked.get("paths") or [asked.get("name", asked.get("file", ""))]
     title = ": ".join(filter(None, (TITLES.get(job["kind"], job["kind"].capitalize()), ", ".join(names))))
     spent = f"${job['spent_usd']:.4f}" if job["spent_usd"] else ""
     return {
