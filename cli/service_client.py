@@ -130,7 +130,7 @@ class ServiceClient:
             if name == "token":
                 on_token(data["text"])
             elif name == "error":
-                raise _error(data)
+                raise errors.reported_error(data)
             else:
                 answer = data
         return answer
@@ -238,7 +238,7 @@ class ServiceClient:
                     on_progress(RunProgress(**job["progress"]))
         if not job.get("finished_at"):
             raise errors.Interrupted("The service is stopping.", hint="The job continues when it starts again.")
-        stopped = _error(job) if job["error"] else interrupted() if job["state"] == "cancelled" else None
+        stopped = errors.reported_error(job) if job["error"] else interrupted() if job["state"] == "cancelled" else None
         try:
             return JobReport(self._document("GET", f"{path}/result"), stopped)
         except errors.ConfigurationError:  # it has no report
@@ -272,7 +272,7 @@ class ServiceClient:
             connection.request(method, f"/api/v1/{quote(path)}", content, headers)
             reply = connection.getresponse()
             if reply.status >= HTTPStatus.BAD_REQUEST:
-                raise _error(json.loads(reply.read()))
+                raise errors.reported_error(json.loads(reply.read()))
             yield reply
         except (OSError, HTTPException, ValueError) as error:
             message = f"The service at {self._service.address} no longer responds."
@@ -283,12 +283,3 @@ class ServiceClient:
 
 def _given(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not None}
-
-
-def _error(document: Mapping[str, Any]) -> errors.DragGraphError:
-    """Return the error of a reply. An unknown type becomes ConfigurationError, because it is about the request."""
-    detail = document["error"]
-    kind = getattr(errors, detail["type"], None)
-    if not (isinstance(kind, type) and issubclass(kind, errors.DragGraphError)):
-        kind = errors.ConfigurationError
-    return kind(detail["message"], hint=detail["hint"])

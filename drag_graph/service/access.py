@@ -44,14 +44,15 @@ class ServiceAccess:
     """Finds the caller of a request from its headers. Thread-safe.
 
     A caller with `local_token`, the token of the discovery file, is an administrator; empty for none. While the ring is
-    empty, callers on the loopback address are administrators.
+    empty, callers on the loopback address are administrators, unless `needs_key`.
     """
 
-    def __init__(self, graph: DragGraph, ring: KeyRing, local_token: str = "") -> None:
+    def __init__(self, graph: DragGraph, ring: KeyRing, local_token: str = "", *, needs_key: bool = False) -> None:
         self.sessions = BrowserSessions()
         self._ring = ring
         self._graph = graph
         self._token = local_token
+        self._needs_key = needs_key
         self._graphs = {graph.settings.namespace: graph}
         self._opened = ExitStack()
         self._lock = threading.Lock()
@@ -116,12 +117,19 @@ class ServiceAccess:
         raise RequestRefused(401, "KeyRefused", "A valid key is required.", hint=hint, headers={"WWW-Authenticate": "Bearer"})
 
     def _is_open_to(self, host: str) -> bool:
-        return is_loopback(host) and self._ring.is_empty()
+        return is_loopback(host) and self._ring.is_empty() and not self._needs_key
 
 
 def _unicode(header: str) -> str:
     """Return a header that was sent in UTF-8. Servers decode headers as Latin-1."""
     return header.encode("latin-1").decode("utf-8", "replace")
+
+
+def require_owner(caller: Caller) -> None:
+    """Raise RequestRefused unless the caller is a command on this machine."""
+    if not caller.is_owner:
+        message = "Only commands on the machine of the service may do this."
+        raise RequestRefused(403, "OwnerRequired", message, hint="Send content instead of paths, or run the command there.")
 
 
 def requires(role: KeyRole, *, is_page: bool = False) -> Callable[[Request], Awaitable[Caller]]:

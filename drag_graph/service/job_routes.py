@@ -16,7 +16,7 @@ from starlette.datastructures import FormData, UploadFile
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Domain, Merge, Strategy
 from drag_graph.ports.setting_types import Fraction, PositiveInt
-from drag_graph.service.access import Caller
+from drag_graph.service.access import Caller, require_owner
 from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event
 from drag_graph.service.asking_routes import Editor, LongText, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES, RequestRefused
@@ -133,7 +133,7 @@ async def distill(body: DistillRequest, caller: Editor, queue: Queue) -> JSONRes
     if bool(questions) == bool(body.file):
         raise RequestRefused(422, "QuestionsRefused", "There are no questions.", hint="Send `questions`.")
     if body.file or body.job:
-        _require_owner(caller)
+        require_owner(caller)
         values["job"] = body.job or ""
     return await _submitted(queue, "distill", caller, values, partial(write_questions, questions))
 
@@ -253,18 +253,12 @@ async def _job(queue: JobQueue, kind: JobKind, caller: Caller, values: dict[str,
     return job_document(queue, await run_in_threadpool(submit))
 
 
-def _require_owner(caller: Caller) -> None:
-    if not caller.is_owner:
-        message = "Only commands on the machine of the service may name its files."
-        raise RequestRefused(403, "FilesRefused", message, hint="Send the content.")
-
-
 async def _documents(form: FormData, files: Sequence[UploadFile], caller: Caller, *, allows_urls: bool) -> dict[str, Any]:
     """Return the names of the files of a form, and its other values. Raises RequestRefused if something is unusable."""
     hint = "Send `files`, or a `text` with its `name`, or a `url`, and `tags`."
     given = {name: form.getlist(name) if name in _LISTS else form[name] for name in form if name != "files"}
     if given.keys() & _OWNERS:
-        _require_owner(caller)
+        require_owner(caller)
     try:
         values = IngestForm.model_validate(given).model_dump(exclude_none=True)
     except ValidationError as error:

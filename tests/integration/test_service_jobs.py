@@ -119,9 +119,9 @@ def test_only_commands_on_this_machine_may_name_files(client, tmp_path):
     key = {"Authorization": f"Bearer {client.ring.add('a', 'admin', ['default'])[0]}"}
     file = str(tmp_path / "facts.jsonl")
     for values in ({"json": {"file": file}}, {"json": {"questions": QUESTIONS[:1], "job": "x"}}):
-        assert client.post(f"{JOBS}/distill", **values, headers=key).json()["error"]["type"] == "FilesRefused"
+        assert client.post(f"{JOBS}/distill", **values, headers=key).json()["error"]["type"] == "OwnerRequired"
     for values in ({"paths": file}, {"text": "A", "name": "a", "sync": "true"}, {"text": "A", "name": "a", "triples": file}):
-        assert client.post(f"{JOBS}/ingest", data=values, headers=key).json()["error"]["type"] == "FilesRefused"
+        assert client.post(f"{JOBS}/ingest", data=values, headers=key).json()["error"]["type"] == "OwnerRequired"
     assert ended(client, submit(client, "distill", {"file": file}))["progress"]["done"] == len(QUESTIONS)
 
 
