@@ -55,7 +55,7 @@ class ServedSites:
 
     def __init__(self, address: str, token: str, namespace: str) -> None:
         self._address = address
-        self._headers = {"Authorization": f"Bearer {token}", "X-Namespace": namespace.encode()}
+        self._headers: Any = {"Authorization": f"Bearer {token}", "X-Namespace": namespace.encode()}
 
     def sites(self) -> list[dict[str, Any]]:
         """Return all sites, and which of them are connected."""
