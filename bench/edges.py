@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property, partial
 from itertools import chain, cycle
 from pathlib import Path
@@ -24,11 +24,11 @@ from pathlib import Path
 import numpy as np
 from edges_corpora import CORPORA, SEED, Question, Setup, drawn, facts, made, recall, setup
 
+from drag_graph.app.application import DragGraph
 from drag_graph.app.resources import Resources
 from drag_graph.ask.answers import plain_answer
 from drag_graph.ask.find_lines import Finder
 from drag_graph.compose.session import Session
-from drag_graph.compose.site_setup import make_cloud
 from drag_graph.compose.store_opening import open_store
 from drag_graph.errors import ReplyError
 from drag_graph.evaluation.baselines import by_bm25, by_cosine
@@ -40,8 +40,10 @@ from drag_graph.model import Subgraph
 from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder
+from drag_graph.service.keys import KeyRing
+from drag_graph.service.limits import Limits
+from drag_graph.service.server import ServicePlace, served
 from drag_graph.settings import Settings, load_settings
-from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
 from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud_client import CloudClient
 from drag_graph.sites.passage_release import Release
@@ -93,9 +95,11 @@ class Bench:
             settings = self.of(settings).model_copy(
                 update={"asked_edges": asked_edges, "asked_summaries": summaries, "student": student}
             )
-            session = opened.enter_context(Resources(settings).writing())
-            tokens = {name: StoredSites(session.store).add(name) for name in (*self.edges, "asks")}
-            address = opened.enter_context(served(make_cloud(session), ServiceAddress("127.0.0.1", 0), Path(place, "operator")))
+            graph = opened.enter_context(DragGraph(settings=settings))
+            cloud = opened.enter_context(graph.cloud.opened())
+            tokens = {name: StoredSites(cloud.store).add(name) for name in (*self.edges, "asks")}
+            ring = opened.enter_context(closing(KeyRing(settings.service_records_path)))
+            address = opened.enter_context(served(graph, ServicePlace(port=0), Limits(), ring, cloud)).address
             stop = threading.Event()
             threads = [
                 threading.Thread(target=self._serve, args=(address, name, tokens[name], stop), daemon=True)
@@ -104,7 +108,7 @@ class Bench:
             for thread in threads:
                 thread.start()
             wanted = sum(1 for name in self.edges if self.summaries(name))
-            while len({site.name for site in session.store.registry.sites() if site.summaries}) < wanted:
+            while len({site.name for site in cloud.store.registry.sites() if site.summaries}) < wanted:
                 time.sleep(0.5)
             traffic = Traffic(Path(place, "asks.traffic"))
             connect = partial(CloudClient, address, check=_unchecked, traffic=traffic)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options, render
+from .serve import run
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -27,28 +28,21 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 is any free port.")] = 8470,
     tls_cert: options.TlsCert = None,
     tls_key: options.TlsKey = None,
+    allow_host: options.AllowHost = None,
     json: options.Json = False,
 ) -> None:
     """Serve the sites of a cloud until Ctrl-C or SIGTERM.
 
     The cloud stores summaries of what the sites know. It passes a question on to the sites that are likely to help, and the
-    student answers from what they release. Sites open all connections.
+    student answers from what they release. Sites open all connections. It is a service, too (`drag-graph serve`), which always
+    requires keys.
 
     Examples:
       drag-graph cloud serve --store cloud.lbug --student ollama/llama3.1
-      drag-graph cloud serve --host 0.0.0.0 --tls-cert cloud.pem --tls-key cloud.key
+      drag-graph cloud serve --host 0.0.0.0 --tls-cert cloud.pem --tls-key cloud.key --allow-host cloud.example
     """
-    import threading
-
-    from drag_graph.concurrency.interruption import on_end
-
-    ended = threading.Event()
-    with graph.cloud.serve(host, port, certificate=tls_cert, key=tls_key) as running, on_end(ended.set):
-        if json:
-            render.document(running.to_dict())
-        else:
-            render.write(f"Serving sites at {running.address}. Stop with Ctrl-C.\n")
-        ended.wait()
+    place = (host, port, tls_cert, tls_key, graph.settings.insecure)
+    run(graph, place, {"hosts": tuple(allow_host or ())}, as_json=json, is_cloud=True)
 
 
 @edges_app.callback(invoke_without_command=True)

@@ -11,12 +11,15 @@ from .output import exit_with, refuse, report_of
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
     from drag_graph.app.questions import Questions
+    from drag_graph.jobs.run_report import RunReport
     from drag_graph.settings import Settings
 
+    from .service_client import JobReport, ServiceClient
 
-@options.with_settings(*options.DISTILLING)
+
+@options.with_settings(*options.DISTILLING, through_service=True)
 def distill(
-    graph: "DragGraph",
+    graph: "DragGraph | ServiceClient",
     file: Annotated[
         Path | None, typer.Argument(help="Questions: JSON Lines or CSV; - is standard input.", show_default=False)
     ] = None,
@@ -58,6 +61,7 @@ def distill(
         "batch": batch,
         "leave": no_wait,
     }
+    report: RunReport | JobReport
     with progress.progress(quiet=json) as meter:
         report = report_of(lambda: graph.distill(questions, on_progress=meter.run, **ways))
     render_runs.run(report, as_json=json)

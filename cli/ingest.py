@@ -11,11 +11,14 @@ from .output import STANDARD, exit_with, refuse, report_of
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
+    from drag_graph.jobs.ingest_job import IngestReport
+
+    from .service_client import JobReport, ServiceClient
 
 
-@options.with_settings(*options.INGESTING)
+@options.with_settings(*options.INGESTING, through_service=True)
 def ingest(
-    graph: "DragGraph",
+    graph: "DragGraph | ServiceClient",
     paths: Annotated[list[Path], typer.Argument(help="Files and folders; - is standard input.", metavar="PATH")],
     name: Annotated[str | None, typer.Option("--name", help="With -: the name of the document.")] = None,
     sync: Annotated[bool, typer.Option("--sync", help="Erase stored documents of these folders whose file is gone.")] = False,
@@ -43,12 +46,14 @@ def ingest(
       drag-graph ingest papers/ --extractor gpt-4o-mini --budget-usd 2
       pdftotext report.pdf - | drag-graph ingest - --name report
     """
-    sources = {**_sources(paths, name), "triples": triples}
+    sources = {**_sources(paths, name), "triples": triples, "sync": sync}
     if dry_run:
-        _print_estimate(graph.estimate_ingest(**sources, sync=sync).to_dict(), as_json=json)
+        _print_estimate(graph.estimate_ingest(**sources).to_dict(), as_json=json)
         return
-    with progress.progress(quiet=json, priced=bool(graph.settings.model_for("extractor").name), what="documents") as meter:
-        report = report_of(lambda: graph.ingest(**sources, sync=sync, compact=not no_compact, tags=tag, on_progress=meter.run))
+    priced = bool(graph.settings.model_for("extractor").name)
+    report: IngestReport | JobReport
+    with progress.progress(quiet=json, priced=priced, what="documents") as meter:
+        report = report_of(lambda: graph.ingest(**sources, compact=not no_compact, tags=tag, on_progress=meter.run))
     render_documents.print_report(report, as_json=json)
     exit_with(report)
 

@@ -116,6 +116,9 @@ DryRun = Annotated[
 ]
 TlsCert = Annotated[Path | None, typer.Option("--tls-cert", help="Certificate (PEM).", show_default=False)]
 TlsKey = Annotated[Path | None, typer.Option("--tls-key", help="Key of the certificate (PEM).", show_default=False)]
+AllowHost = Annotated[
+    list[str] | None, typer.Option("--allow-host", help="A host name under which clients reach the service. Repeatable.")
+]
 NoService = Annotated[
     bool,
     typer.Option(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from drag_graph.app.run_handle import RunHandle
     from drag_graph.settings import Settings
 
+    from .service_client import JobReport
+
 AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 """Whether the command has --json, so that an error is printed as a JSON object as well."""
 STANDARD = Path("-")
 """The file name that means standard input or output."""
 STORE_SUFFIX = ".lbug"
 OUTPUT_PANEL = "Output"
-Report = TypeVar("Report")
 _ARGUMENT = re.compile(r"`([a-z_]+)=([^`]+)`")
+
 
 Output = Annotated[
     Path | None,
@@ -78,14 +80,14 @@ def refuse(command: str, problems: Mapping[str, bool]) -> None:
             raise ConfigurationError(message, hint=f"See `drag-graph {command} --help`.")
 
 
-def report_of(start: Callable[[], "RunHandle[Report]"]) -> "Report":
+def report_of(start: "Callable[[], RunHandle[Any] | JobReport]") -> Any:
     """Start long work, wait for it and return its report, even if an error stopped the work early (`exit_with`)."""
     from drag_graph.errors import DragGraphError
 
     try:
         return start().result()
     except DragGraphError as error:
-        report: Report | None = getattr(error, "report", None)
+        report = getattr(error, "report", None)
         if report is None:
             raise
         return report

@@ -12,6 +12,8 @@ from . import render
 if TYPE_CHECKING:
     from drag_graph.jobs.ingest_job import IngestReport
 
+    from .service_client import JobReport
+
 SHOWN = 60
 """Maximum number of documents that are listed one by one."""
 SHOWN_NOTES = 10
@@ -26,7 +28,7 @@ _COLOURS = {
 }
 
 
-def print_report(report: "IngestReport", *, as_json: bool) -> None:
+def print_report(report: "IngestReport | JobReport", *, as_json: bool) -> None:
     """Print the outcome for each document."""
     document = report.to_dict()
     if as_json:
@@ -34,8 +36,9 @@ def print_report(report: "IngestReport", *, as_json: bool) -> None:
         return
     table(document["documents"], ("chunks", "evidence", "triples"))
     totals = document["totals"]
-    notes = [f"{item.name}: {note}" for item in report.documents for note in item.usage.notes if not note.startswith(UNREAD)]
-    render.unread((item.usage.notes for item in report.documents), "documents")
+    noted = [(item["name"], note) for item in document["documents"] for note in item["notes"]]
+    notes = [f"{name}: {note}" for name, note in noted if not note.startswith(UNREAD)]
+    render.unread((item["notes"] for item in document["documents"]), "documents")
     for note in notes[:SHOWN_NOTES]:
         typer.echo(note, err=True)
     if len(notes) > SHOWN_NOTES:

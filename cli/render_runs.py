@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from drag_graph.jobs.run_report import RunReport
     from drag_graph.ports.run_journal import QueryResult
 
+    from .service_client import JobReport
+
 SHOWN_RESULTS = 60
 """Maximum number of results that are listed one by one when a run ends."""
 LONGEST_QUESTION = 32
 _COLOURS = {"complete": "green", "quarantined": "red", "skipped": "yellow", "pending": "default"}
 
 
-def run(report: "RunReport", *, as_json: bool) -> None:
+def run(report: "RunReport | JobReport", *, as_json: bool) -> None:
     """Print the results of a run; of a long one only problems, notes and totals."""
     if as_json:
         document(report.to_dict())

@@ -1,6 +1,6 @@
 """`drag-graph serve`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,9 +29,7 @@ def serve(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="A proxy in front of the service encrypts the requests. Keys are required.")
     ] = False,
-    allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", help="A host name under which clients reach the service. Repeatable.")
-    ] = None,
+    allow_host: options.AllowHost = None,
     cors_origin: Annotated[
         list[str] | None, typer.Option("--cors-origin", help="Origin of a web page that may call the service. Repeatable.")
     ] = None,
@@ -49,8 +47,14 @@ def serve(
       drag-graph serve --store graph.lbug --student ollama/llama3.1
       drag-graph serve --host 0.0.0.0 --tls-cert service.pem --tls-key service.key
     """
+    limits = {"hosts": tuple(allow_host or ()), "origins": tuple(cors_origin or ()), "allows_urls": allow_urls}
+    run(graph, (host, port, tls_cert, tls_key, behind_proxy), limits, as_json=json)
+
+
+def run(graph: "DragGraph", place: tuple[Any, ...], limits: dict[str, Any], *, as_json: bool, is_cloud: bool = False) -> None:
+    """Serve until Ctrl-C or SIGTERM. `place` and `limits` are the values of `ServicePlace` and `Limits`."""
     import threading
-    from contextlib import closing
+    from contextlib import closing, nullcontext
 
     from drag_graph import log
     from drag_graph.compose.site_setup import require_service_packages
@@ -63,18 +67,18 @@ def serve(
 
     log.configure("info", as_json=True)
     ended = threading.Event()
-    place = ServicePlace(host, port, tls_cert, tls_key, behind_proxy)
-    limits = Limits(hosts=tuple(allow_host or ()), origins=tuple(cors_origin or ()), allows_urls=allow_urls)
     with (
         closing(KeyRing(graph.settings.service_records_path)) as ring,
         on_end(ended.set),
-        served(graph, place, limits, ring) as running,
+        graph.cloud.opened() if is_cloud else nullcontext() as cloud,
+        served(graph, ServicePlace(*place), Limits(**limits), ring, cloud) as running,
     ):
-        needs_key = not ring.is_empty()
-        if json:
+        needs_key = is_cloud or not ring.is_empty()
+        if as_json:
             render.document({"address": running.address, "store": graph.settings.store, "needs_key": needs_key})
         else:
-            render.write(f"Serving {graph.settings.store} at {running.address}. Stop with Ctrl-C.\n")
+            what = "sites" if is_cloud else graph.settings.store
+            render.write(f"Serving {what} at {running.address}. Stop with Ctrl-C.\n")
             if not needs_key:
                 render.write("No key is required, so every program on this machine can use it.\n")
         ended.wait()

@@ -1,6 +1,6 @@
 """Run commands through the running service: the methods of `DragGraph` that they call, over its routes.
 
-Imports only the standard library, so that a command is as fast as the service.
+Imports only the standard library until a job is submitted, so that a command is as fast as the service.
 """
 
 import json
@@ -10,12 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from drag_graph import errors
 
+from .output import STANDARD
+
 if TYPE_CHECKING:
+    from drag_graph.app.application import DragGraph
+    from drag_graph.app.questions import Questions
+    from drag_graph.jobs.runner import OnProgress
+    from drag_graph.ports.run_journal import QueryResult
     from drag_graph.service.discovery import RunningService
     from drag_graph.settings import Settings
 
@@ -27,7 +34,13 @@ ANSWER = (
     *("mode", "line_format", "max_lines", "shared_lines", "line_order", "brief", "abstain", "max_answer_tokens", "relevance"),
     *SEARCH,
 )
-"""Settings that a request can choose (`drag_graph.service.asking_routes`)."""
+AGGREGATION = ("strategy", "merge", "threshold", "budget_usd")
+INGEST = ("chunk_size", *AGGREGATION)
+DISTILL = (
+    *("plan", "number_of_evidence", "blind", "extractor", "ranking", "alpha", "rank_relations", "statements", "top_k"),
+    *("domain", *AGGREGATION),
+)
+"""Settings that a request can choose (`drag_graph.service.asking_routes` and `.job_routes`)."""
 _ANSWER_ID = re.compile("[0-9a-f]{4,32}")
 
 
@@ -42,8 +55,59 @@ class ServiceReply:
         return self.document
 
 
+@dataclass(frozen=True, slots=True)
+class RejectedLine:
+    """A line of the input that is not a question."""
+
+    number: int
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport(ServiceReply):
+    """The report of a job that has ended, as `RunReport` and `IngestReport` show it. `stopped` is why it ended early."""
+
+    stopped: errors.DragGraphError | None
+
+    def result(self) -> "JobReport":
+        """Return the report, as a `RunHandle` whose work has ended."""
+        return self
+
+    @property
+    def exit_code(self) -> int:
+        """0 all done, 1 some items failed, or the code of what stopped the job."""
+        if self.stopped:
+            return self.stopped.exit_code
+        counts = {**self.document["totals"], **self.document.get("given_triples", {})}
+        return 1 if any(counts.get(name) for name in ("quarantined", "rejected", "failed", "rejected_lines")) else 0
+
+    @property
+    def run_id(self) -> str:
+        """The run's id, for `drag-graph runs show`."""
+        return str(self.document["run_id"])
+
+    @property
+    def rejected(self) -> list[RejectedLine]:
+        """The lines that are not questions."""
+        return [RejectedLine(line["line"], line["reason"]) for line in self.document["rejected"]]
+
+    def results(self) -> "Iterator[QueryResult]":
+        """Yield the results in the input's order."""
+        from drag_graph.ports.run_journal import QueryResult
+
+        return (QueryResult(**result) for result in self.document["queries"])
+
+    def totals(self) -> dict[str, Any]:
+        """Return counts, cost and seconds."""
+        return dict(self.document["totals"])
+
+    def tail(self) -> dict[str, Any]:
+        """Return what follows the results in the `--json` document."""
+        return {name: self.document[name] for name in ("rejected", "totals", "stopped")}
+
+
 class ServiceClient:
-    """Asks, searches and audits through the service that holds the store of `settings`.
+    """Asks, searches, audits, distills and ingests through the service that holds the store of `settings`.
 
     `flags` are the settings of the command line, None if not given. A method raises ConfigurationError for flags that its
     request cannot pass on, StoreUnavailable if the service ends meanwhile, and the service's own errors.
@@ -66,7 +130,7 @@ class ServiceClient:
             if name == "token":
                 on_token(data["text"])
             elif name == "error":
-                raise _error(data)
+                raise errors.reported_error(data)
             else:
                 answer = data
         return answer
@@ -78,12 +142,55 @@ class ServiceClient:
     def audit(self, answer: str, *, local: bool) -> Any:
         """Trace as `DragGraph.audit`. Ids of inputs are looked up here, next to the service."""
         if not _ANSWER_ID.fullmatch(answer):
-            from drag_graph.app.application import DragGraph
-
-            with DragGraph(settings=self.settings) as graph:
+            with self._opened() as graph:
                 return graph.audit(answer, local=local)
         self.refuse(local=local)
         return ServiceReply(self._document("GET", f"answers/{answer}/audit"))
+
+    def distill(
+        self, questions: "Questions", *, on_progress: "OnProgress", batch: bool, leave: bool, **ways: bool
+    ) -> JobReport:
+        """Distill as `DragGraph.distill`, in a job. The service reads a file of questions itself."""
+        from drag_graph.app.questions import question_lines, source_of
+
+        settings = self._settings(DISTILL, batch=batch, leave=leave)
+        if isinstance(questions, Path):
+            if questions == STANDARD or questions.is_fifo() or questions.is_char_device():
+                raise self._refusal("questions from standard input or a pipe")
+            question_lines(questions, self.settings)  # raises the error of an unusable file
+            body: dict[str, Any] = {"file": str(questions.resolve())}
+        else:
+            asked = [line.query for line in question_lines(questions, self.settings) if line.query]
+            texts = [_given({"question": query.text, "options": query.options or None}) for query in asked]
+            body = {"questions": texts, "job": source_of(questions)}
+        return self._job("distill", {**body, **ways, **settings}, on_progress)
+
+    def estimate_distill(self, questions: "Questions", **ways: bool) -> Any:
+        """Estimate as `DragGraph.estimate_distill`, next to the service."""
+        with self._opened() as graph:
+            return graph.estimate_distill(questions, **ways)
+
+    def ingest(
+        self,
+        paths: Sequence[Path] = (),
+        *,
+        triples: Path | None,
+        tags: Sequence[str] | None,
+        compact: bool,
+        on_progress: "OnProgress",
+        **more: Any,
+    ) -> JobReport:
+        """Ingest as `DragGraph.ingest`, in a job. The service reads the files itself."""
+        from drag_graph.documents.document_files import roots_of
+
+        body = {**more, **self._settings(INGEST), "paths": roots_of(paths), "tags": tags, "compact": compact}
+        body["triples"] = triples and triples.resolve()
+        return self._job("ingest", urlencode(_given(body), doseq=True), on_progress)
+
+    def estimate_ingest(self, **documents: Any) -> Any:
+        """Estimate as `DragGraph.estimate_ingest`, next to the service."""
+        with self._opened() as graph:
+            return graph.estimate_ingest(**documents)
 
     def refuse(self, possible: Sequence[str] = (), **arguments: Any) -> None:
         """Raise ConfigurationError if an argument, or a setting that is not in `possible`, is on the command line."""
@@ -91,12 +198,51 @@ class ServiceClient:
 
         given = {name: name not in possible for name in self._given} | arguments
         if refused := [flag_of(name) for name, value in given.items() if value]:
-            hint = "Leave it out, or add --no-service to open the store directly."
-            raise errors.ConfigurationError(f"The running service does not support {', '.join(refused)}.", hint=hint)
+            raise self._refusal(", ".join(refused))
 
-    def _settings(self, possible: Sequence[str]) -> dict[str, Any]:
-        self.refuse(possible)
+    def _refusal(self, what: str) -> errors.ConfigurationError:
+        hint = "Leave it out, or add --no-service to open the store directly."
+        return errors.ConfigurationError(f"The running service does not support {what}.", hint=hint)
+
+    def _settings(self, possible: Sequence[str], **arguments: Any) -> dict[str, Any]:
+        self.refuse(possible, **arguments)
         return self._given
+
+    @contextmanager
+    def _opened(self) -> "Iterator[DragGraph]":
+        """Open the store next to the service, to read it."""
+        from drag_graph.app.application import DragGraph
+
+        with DragGraph(settings=self.settings) as graph:
+            yield graph
+
+    def _job(self, kind: str, body: Any, on_progress: "OnProgress") -> JobReport:
+        """Submit a job and return its report when it has ended. The first Ctrl-C cancels it.
+
+        Raises the error of a job without a report.
+        """
+        from drag_graph.concurrency.interruption import interrupted, on_ctrl_c
+        from drag_graph.jobs.runner import RunProgress
+
+        path = f"jobs/{self._document('POST', f'jobs/{kind}', body)['id']}"
+        job: dict[str, Any] = {}
+
+        def cancel() -> None:
+            self._document("POST", f"{path}/cancel")
+
+        with on_ctrl_c(cancel):
+            for name, job in self._events("GET", f"{path}/events"):
+                if name == "progress" and job["state"] == "queued":
+                    on_progress(RunProgress(0, waiting_for="other jobs of the service"))
+                elif name == "progress" and job["progress"]:
+                    on_progress(RunProgress(**job["progress"]))
+        if not job.get("finished_at"):
+            raise errors.Interrupted("The service is stopping.", hint="The job continues when it starts again.")
+        stopped = errors.reported_error(job) if job["error"] else interrupted() if job["state"] == "cancelled" else None
+        try:
+            return JobReport(self._document("GET", f"{path}/result"), stopped)
+        except errors.ConfigurationError:  # it has no report
+            raise stopped or interrupted() from None
 
     def _document(self, method: str, path: str, body: Any = None) -> Any:
         with self._reply(method, path, body) as reply:
@@ -117,14 +263,16 @@ class ServiceClient:
     def _reply(self, method: str, path: str, body: Any, *, accept: str = "application/json") -> Iterator[HTTPResponse]:
         """Send a request and yield the reply. Raises the error that the service reports, StoreUnavailable if it is gone."""
         headers: dict[str, Any] = {"Authorization": f"Bearer {self._service.token}", "Accept": accept}
-        headers |= {"Content-Type": "application/json", "X-Namespace": self.settings.namespace.encode()}
-        content = None if body is None else json.dumps({name: value for name, value in body.items() if value is not None})
+        headers["X-Namespace"] = self.settings.namespace.encode()
+        is_form = isinstance(body, str)
+        headers["Content-Type"] = "application/x-www-form-urlencoded" if is_form else "application/json"
+        content = body if is_form or body is None else json.dumps(_given(body))
         connection = HTTPConnection(self._service.host, timeout=PATIENCE)
         try:
             connection.request(method, f"/api/v1/{quote(path)}", content, headers)
             reply = connection.getresponse()
             if reply.status >= HTTPStatus.BAD_REQUEST:
-                raise _error(json.loads(reply.read()))
+                raise errors.reported_error(json.loads(reply.read()))
             yield reply
         except (OSError, HTTPException, ValueError) as error:
             message = f"The service at {self._service.address} no longer responds."
@@ -133,10 +281,5 @@ class ServiceClient:
             connection.close()
 
 
-def _error(document: Mapping[str, Any]) -> errors.DragGraphError:
-    """Return the error of a reply. An unknown type becomes ConfigurationError, because it is about the request."""
-    detail = document["error"]
-    kind = getattr(errors, detail["type"], None)
-    if not (isinstance(kind, type) and issubclass(kind, errors.DragGraphError)):
-        kind = errors.ConfigurationError
-    return kind(detail["message"], hint=detail["hint"])
+def _given(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not None}

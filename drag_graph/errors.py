@@ -34,8 +34,9 @@ command line prints it as a flag: `--privacy off`. Exit code 1 means that some i
     `-- Interrupted                   exit 130
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 PRIVACY = "privacy: "
 """Prefix of the reason when the privacy gate has blocked something."""
@@ -210,3 +211,12 @@ class Interrupted(DragGraphError):  # noqa: N818
     """The user stopped the run. The same command resumes it."""
 
     exit_code = 130
+
+
+def reported_error(document: Mapping[str, Any]) -> DragGraphError:
+    """Return the error of a reply of the service. An unknown type becomes ConfigurationError: it is about the request."""
+    detail = document["error"]
+    kind = globals().get(detail["type"])
+    if not (isinstance(kind, type) and issubclass(kind, DragGraphError)):
+        kind = ConfigurationError
+    return kind(detail["message"], hint=detail["hint"])

@@ -259,11 +259,6 @@ class Settings(BaseSettings):
         return self._beside_ledger("traffic")
 
     @property
-    def operator_path(self) -> Path:
-        """Where a running cloud writes how `cloud edges` reaches it: next to the ledger."""
-        return self._beside_ledger("operator")
-
-    @property
     def service_path(self) -> Path:
         """The file in which a running service writes its address for commands on this machine."""
         if not self.uses_neo4j:
@@ -289,7 +284,7 @@ class Settings(BaseSettings):
         store = () if self.uses_neo4j else (Path(self.store).expanduser(),)
         databases = (self.ledger_path, self.vault_path, self.traffic_path, self.service_records_path)
         logs = (path.with_name(f"{path.name}-{part}") for path in databases for part in ("wal", "shm"))
-        others = (self.vault_path.with_name("vault.key"), self.site_token_path, self.operator_path, self.service_path)
+        others = (self.vault_path.with_name("vault.key"), self.site_token_path, self.service_path)
         return (*store, *databases, *logs, *others, *inputs)
 
 

@@ -3,27 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drag_graph.app.resource_user import ResourceUser
-from drag_graph.errors import ConfigurationError, StoreError
+from drag_graph.errors import ConfigurationError, DragGraphError, StoreError
 
 if TYPE_CHECKING:
+    from drag_graph.settings import Settings
+    from drag_graph.sites.cloud.cloud import Cloud
     from drag_graph.sites.cloud.site_management import ServedSites, StoredSites
-
-
-@dataclass(frozen=True, slots=True)
-class RunningCloud:
-    """A cloud that serves: its address, its store, and the student that answers."""
-
-    address: str
-    store: str
-    student: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `cloud serve --json` document."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,37 +62,15 @@ class RemovedSite:
 
 
 class CloudGroup(ResourceUser):
-    """Serve this store as a cloud, and manage its sites."""
+    """Open this store as a cloud, and manage its sites."""
 
     @contextmanager
-    def serve(
-        self,
-        host: str = "127.0.0.1",
-        port: int = 8470,
-        *,
-        certificate: Path | None = None,
-        key: Path | None = None,
-        **settings: Any,
-    ) -> Iterator[RunningCloud]:
-        """Serve in the background during a `with` block, which receives the address. Without `with`, nothing is served.
+    def opened(self) -> "Iterator[Cloud]":
+        """Lend this store as a cloud, for `drag_graph.service.server.served`."""
+        from drag_graph.compose.site_setup import make_cloud
 
-        Port 0 means any free port; `certificate` and `key` are PEM files.
-
-        Raises ConfigurationError if the cloud cannot listen there, or requests would cross a network unencrypted.
-        """
-        from drag_graph.compose.site_setup import make_cloud, require_service_packages
-
-        require_service_packages()
-        from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
-
-        resources = self._resources.changed(settings)
-        place = ServiceAddress(host, port, certificate, key, resources.settings.insecure)
-        place.check()
-        with (
-            resources.writing(asks=True) as session,
-            served(make_cloud(session), place, resources.settings.operator_path) as address,
-        ):
-            yield RunningCloud(address, session.store.location, resources.settings.student)
+        with self._resources.writing(asks=True) as session:
+            yield make_cloud(session)
 
     def sites(self) -> SiteList:
         """Return the sites. They can be online only while a cloud serves this store on this machine."""
@@ -140,13 +106,29 @@ class CloudGroup(ResourceUser):
         self, name: str = "", *, read_only: bool = False, create: bool = False
     ) -> "Iterator[ServedSites | StoredSites]":
         """Lend the sites of the cloud that serves this store, or of the store itself if none does, after checking a name."""
-        from drag_graph.sites.cloud.site_management import StoredSites, running_cloud
+        from drag_graph.sites.cloud.site_management import StoredSites
         from drag_graph.sites.wire import check_name
 
         if name:
             check_name(name)
-        if running := running_cloud(self._resources.settings.operator_path):
+        if running := running_cloud(self._resources.settings):
             yield running
         else:
             with self._resources.store(read_only=read_only, create=create) as store:
                 yield StoredSites(store)
+
+
+def running_cloud(settings: "Settings") -> "ServedSites | None":
+    """Return the sites of the cloud that serves the store of these settings on this machine, or None if none is running."""
+    from drag_graph.service.discovery import running_service
+    from drag_graph.sites.cloud.site_management import ServedSites
+
+    service = running_service(settings.service_path)
+    if service is None:
+        return None
+    served = ServedSites(service.address, service.token, settings.namespace)
+    try:
+        served.sites()
+    except DragGraphError:
+        return None  # a service without a cloud, or a cloud in another namespace
+    return served

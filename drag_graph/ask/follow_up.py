@@ -60,10 +60,10 @@ def rewriting_prompt(question: str, turns: Sequence[Turn], student: Student) -> 
 
 
 def rewritten_question(reply: str) -> str:
-    """Return the question in a reply, without label and quotation marks; empty if it is not one line."""
+    """Return the question in a reply, without label and quotation marks; empty for a mark of the prompt or several lines."""
     text = reply.strip()
     for label in _LABELS:
         if text.lower().startswith(label):
             text = text[len(label) :].strip()
     text = text.strip("\"'`“”„*").strip()
-    return "" if "\n" in text else text
+    return "" if "\n" in text or text.startswith("[") else text

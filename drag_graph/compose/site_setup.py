@@ -15,7 +15,7 @@ from drag_graph.sites.site_folder import read_token, require_site
 
 if TYPE_CHECKING:
     from drag_graph.privacy.privacy_gate import PrivacyGate
-    from drag_graph.sites.cloud.cloud_api import Cloud
+    from drag_graph.sites.cloud.cloud import Cloud
 
 
 def make_cloud_client(settings: Settings, gate: "PrivacyGate | None") -> CloudClient:
@@ -51,7 +51,7 @@ def require_service_packages() -> None:
 
 def make_cloud(session: Session) -> "Cloud":
     """Return a cloud on the store of a session, with its student. Raises as `Session.asker`."""
-    from drag_graph.sites.cloud.cloud_api import Cloud
+    from drag_graph.sites.cloud.cloud import Cloud
     from drag_graph.sites.cloud.cloud_asker import CloudAsker
     from drag_graph.sites.cloud.work_board import WorkBoard
 

@@ -32,6 +32,8 @@ class Caller:
     role: KeyRole
     namespaces: frozenset[str]
     graph: DragGraph
+    is_owner: bool = False
+    """Whether the caller has the token of this machine, which only the user who runs the service can read."""
 
     def may(self, role: KeyRole) -> bool:
         """Whether the caller has this role or a higher one."""
@@ -42,14 +44,15 @@ class ServiceAccess:
     """Finds the caller of a request from its headers. Thread-safe.
 
     A caller with `local_token`, the token of the discovery file, is an administrator; empty for none. While the ring is
-    empty, callers on the loopback address are administrators.
+    empty, callers on the loopback address are administrators, unless `needs_key`.
     """
 
-    def __init__(self, graph: DragGraph, ring: KeyRing, local_token: str = "") -> None:
+    def __init__(self, graph: DragGraph, ring: KeyRing, local_token: str = "", *, needs_key: bool = False) -> None:
         self.sessions = BrowserSessions()
         self._ring = ring
         self._graph = graph
         self._token = local_token
+        self._needs_key = needs_key
         self._graphs = {graph.settings.namespace: graph}
         self._opened = ExitStack()
         self._lock = threading.Lock()
@@ -72,7 +75,9 @@ class ServiceAccess:
         the key does not open.
         """
         session_secret = self._session_secret(request, is_page=is_page)
-        name, own_role, namespaces = self._identity(request, session_secret)
+        secret = self._secret(request, session_secret)
+        is_owner = hmac.compare_digest(secret.encode(), self._token.encode()) and bool(self._token)
+        name, own_role, namespaces = self._identity(request, secret, is_owner=is_owner)
         if not includes(own_role, role):
             hint = "Use a key with this role: drag-graph keys add NAME --role ROLE"
             raise RequestRefused(403, "RoleTooLow", f"The role {role!r} is required; the key has {own_role!r}.", hint=hint)
@@ -81,7 +86,7 @@ class ServiceAccess:
             namespace = min(namespaces)
         if not namespaces & {namespace, ALL_NAMESPACES}:
             raise NotStored(f"There is no namespace {namespace!r}.", hint="Name another namespace in the header X-Namespace.")
-        return Caller(name, own_role, namespaces, self.graph_in(namespace))
+        return Caller(name, own_role, namespaces, self.graph_in(namespace), is_owner)
 
     def is_key(self, secret: str) -> bool:
         """Whether this is the secret of a valid key."""
@@ -98,25 +103,33 @@ class ServiceAccess:
         is_ours = is_page or request.method == "GET" or self.has_form_token(request, request.headers.get(FORM_TOKEN, ""))
         return self.sessions.secret_of(request.cookies.get(COOKIE, "")) if is_ours else ""
 
-    def _identity(self, request: Request, session_secret: str) -> tuple[str, KeyRole, frozenset[str]]:
+    def _secret(self, request: Request, session_secret: str) -> str:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-        secret = secret.strip() if scheme.lower() == "bearer" else session_secret
+        return secret.strip() if scheme.lower() == "bearer" else session_secret
+
+    def _identity(self, request: Request, secret: str, *, is_owner: bool) -> tuple[str, KeyRole, frozenset[str]]:
         key = self._ring.find(secret)
-        is_local = hmac.compare_digest(secret.encode(), self._token.encode()) and bool(self._token)
         if key is not None:
             return key.name, key.role, frozenset(key.namespaces)
-        if is_local or self._is_open_to(request.client.host if request.client else ""):
+        if is_owner or self._is_open_to(request.client.host if request.client else ""):
             return LOCAL, "admin", frozenset({ALL_NAMESPACES})
         hint = "Send `Authorization: Bearer KEY` with a key of `drag-graph keys add`."
         raise RequestRefused(401, "KeyRefused", "A valid key is required.", hint=hint, headers={"WWW-Authenticate": "Bearer"})
 
     def _is_open_to(self, host: str) -> bool:
-        return is_loopback(host) and self._ring.is_empty()
+        return is_loopback(host) and self._ring.is_empty() and not self._needs_key
 
 
 def _unicode(header: str) -> str:
     """Return a header that was sent in UTF-8. Servers decode headers as Latin-1."""
     return header.encode("latin-1").decode("utf-8", "replace")
+
+
+def require_owner(caller: Caller) -> None:
+    """Raise RequestRefused unless the caller is a command on this machine."""
+    if not caller.is_owner:
+        message = "Only commands on the machine of the service may do this."
+        raise RequestRefused(403, "OwnerRequired", message, hint="Send content instead of paths, or run the command there.")
 
 
 def requires(role: KeyRole, *, is_page: bool = False) -> Callable[[Request], Awaitable[Caller]]:

@@ -36,6 +36,8 @@ STATUSES: Mapping[type[errors.DragGraphError], int] = {
     errors.Interrupted: 503,
 }
 """The status of each class. A class that is not listed has the status of its parent."""
+SITE_PATHS = ("/v1/hello", "/v1/questions", "/v1/audits", "/v1/summaries", "/v1/work")
+"""Beginnings of the paths for the sites of a cloud, whose errors have one field `detail` (`drag_graph.sites.wire`)."""
 RETRY_SECONDS = 5
 LONGEST_MESSAGE = 300
 
@@ -100,6 +102,10 @@ def reply_to(error: BaseException, path: str = "") -> JSONResponse:
     headers = dict(getattr(error, "headers", None) or {})
     if getattr(error, "retryable", False):
         headers["Retry-After"] = str(RETRY_SECONDS)
+    if path.startswith(SITE_PATHS):
+        is_ours = isinstance(error, errors.DragGraphError)  # says nothing about the store
+        detail = "the store or the embedder of the cloud failed" if is_ours else body_of(error)["error"]["message"]
+        return JSONResponse({"detail": detail}, 503 if is_ours else status, headers)
     if path.startswith(OPENAI_PATHS):
         body = openai_error(body_of(error), status, getattr(error, "param", None))
         return JSONResponse(body, OPENAI_STATUSES.get(status, status), headers)

@@ -131,7 +131,8 @@ def _distill_request(form: FormData, lines: Iterable[InputLine]) -> DistillReque
 
 
 def _job_view(job: Mapping[str, Any]) -> dict[str, Any]:
-    names = job["request"].get("files") or [job["request"].get("name", "")]
+    asked = job["request"]
+    names = asked.get("files") or asked.get("paths") or [asked.get("name", asked.get("file", ""))]
     progress = {"done": 0, "total": None, "waiting_for": "", **job["progress"]}
     done, total, cost = progress["done"], progress["total"], max(job["spent_usd"], progress.get("cost_usd", 0.0))
     counts = (f"{done:,} of {total:,}" if total else "", f"${cost:.4f}" if cost else "", progress["waiting_for"])

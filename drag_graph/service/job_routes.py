@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Domain, Merge, Strategy
 from drag_graph.ports.setting_types import Fraction, PositiveInt
-from drag_graph.service.access import Caller
+from drag_graph.service.access import Caller, require_owner
 from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event
 from drag_graph.service.asking_routes import Editor, LongText, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES, RequestRefused
@@ -54,21 +54,50 @@ class RunSettings(RequestBody):
     retry_quarantined: bool = False
 
 
-class JobQuestion(RequestBody):
-    """A question as in a line of JSON Lines."""
+class JobQuestion(BaseModel):
+    """A question as in a line of JSON Lines. Other fields are kept as its metadata."""
 
+    model_config = ConfigDict(extra="allow")
     question: LongText
     options: Annotated[list[LongText], Field(max_length=26)] | None = None
-    id: ShortText | None = None
+    answer: int | LongText | Annotated[list[LongText], Field(max_length=100)] | None = None
+    id: ShortText | int | None = None
     domain: Domain | None = None
 
 
 class DistillRequest(RunSettings):
-    """Questions for the teacher."""
+    """Questions for the teacher.
 
-    questions: Annotated[list[LongText | JobQuestion], Field(min_length=1, max_length=10_000)]
+    Only commands on the service's machine may pass a `file` of questions instead, or the name of a `job` that shares a budget.
+    """
+
+    questions: Annotated[list[LongText | JobQuestion], Field(min_length=1, max_length=10_000)] | None = None
+    file: LongText | None = None
+    job: LongText | None = None
     domain: Domain | None = None
+    replace: bool = False
     add: bool = False
+
+
+class IngestForm(RequestBody):
+    """The fields of a form with documents, except its files.
+
+    Only commands on the service's machine may pass `paths`, `triples`, `sync` and `compact`: the service reads its own files.
+    """
+
+    text: str | None = None
+    name: str | None = None
+    url: str | None = None
+    tags: list[str] | None = None
+    chunk_size: PositiveInt | None = None
+    strategy: Strategy | None = None
+    merge: Merge | None = None
+    threshold: Fraction | None = None
+    budget_usd: Annotated[float, Field(ge=0)] | None = None
+    paths: list[str] | None = None
+    triples: str | None = None
+    sync: bool | None = None
+    compact: bool | None = None
 
 
 class RefreshRequest(RunSettings):
@@ -76,6 +105,7 @@ class RefreshRequest(RunSettings):
 
     expired: bool = False
     failed: bool = False
+    corrected: bool = False
     limit: Annotated[int, Field(ge=1, le=2**31)] | None = None
 
 
@@ -110,8 +140,9 @@ async def estimate(body: DistillRequest, caller: Editor) -> JSONResponse:
 @router.post("/refresh", status_code=202)
 async def refresh(body: RefreshRequest, caller: Editor, queue: Queue) -> JSONResponse:
     """Distil questions again that have expired or led to wrong answers, as `drag-graph refresh`."""
-    if not body.expired and not body.failed:
-        raise RequestRefused(422, "NothingChosen", "Nothing to refresh was chosen.", hint="Set `expired`, `failed` or both.")
+    if not (body.expired or body.failed or body.corrected):
+        hint = "Set `expired`, `failed` or `corrected`."
+        raise RequestRefused(422, "NothingChosen", "Nothing to refresh was chosen.", hint=hint)
     return await _submitted(queue, "refresh", caller, body.model_dump(exclude_none=True))
 
 
@@ -129,14 +160,10 @@ async def export(body: ExportRequest, caller: Editor, queue: Queue) -> JSONRespo
     return await _submitted(queue, "export", caller, body.model_dump())
 
 
-_FORM = {
-    "type": "object",
-    "properties": {
-        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
-        **{name: {"type": "string"} for name in ("text", "name", "url")},
-        "tags": {"type": "array", "items": {"type": "string"}},
-    },
-}
+_LISTS = {"tags", "paths"}
+_OWNERS = {"paths", "triples", "sync", "compact"}
+_FILES = {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}}
+_FORM = {"type": "object", "properties": {**_FILES, **IngestForm.model_json_schema()["properties"]}}
 
 
 @router.post("/ingest", status_code=202, openapi_extra={"requestBody": {"content": {"multipart/form-data": {"schema": _FORM}}}})
@@ -204,25 +231,36 @@ async def result(job_id: JobId, caller: Reader, queue: Queue) -> Response:
 
 async def submit_questions(queue: JobQueue, caller: Caller, body: DistillRequest) -> dict[str, Any]:
     """Queue the distillation of questions and return the job."""
-    questions, values = _questions(body)
+    questions, values = _questions(caller, body)
     return await _job(queue, "distill", caller, values, partial(write_questions, questions))
 
 
 def estimated(caller: Caller, body: DistillRequest) -> dict[str, Any]:
     """Return what a distillation would take. Raises ConfigurationError for unusable settings."""
-    questions, values = _questions(body)
-    values.pop("add")
-    return caller.graph.estimate_distill(questions, **values).to_dict()
+    questions, values = _questions(caller, body)
+    file = values.pop("file", None)
+    settings = {name: value for name, value in values.items() if name not in {"add", "job"}}
+    return caller.graph.estimate_distill(FilePath(file) if file else questions, **settings).to_dict()
 
 
-def _questions(body: DistillRequest) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _questions(caller: Caller, body: DistillRequest) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the questions and the settings of a body. Raises RequestRefused unless it has questions or the owner's file."""
     values = body.model_dump(exclude_none=True)
-    return [{"question": one} if isinstance(one, str) else one for one in values.pop("questions")], values
+    questions = [{"question": one} if isinstance(one, str) else one for one in values.pop("questions", ())]
+    if bool(questions) == bool(body.file):
+        raise RequestRefused(422, "QuestionsRefused", "There are no questions.", hint="Send `questions`.")
+    if body.file or body.job:
+        require_owner(caller)
+        values["job"] = body.job or ""
+    return questions, values
 
 
 async def submit_documents(queue: JobQueue, caller: Caller, form: FormData, *, allows_urls: bool) -> dict[str, Any]:
     """Queue the documents of a form and return the job. Raises RequestRefused for a form that is not usable."""
-    files, values = await _documents(form, allows_urls=allows_urls)
+    files = [file for file in form.getlist("files") if isinstance(file, UploadFile)]
+    values = await _documents(form, files, caller, allows_urls=allows_urls)
+    if caller.is_owner:
+        values["job"] = ""  # runs of the same paths share a budget, as without the service
     text = values.pop("text", None)
 
     def write(folder: FilePath) -> None:
@@ -246,25 +284,31 @@ async def _job(queue: JobQueue, kind: JobKind, caller: Caller, values: dict[str,
     return job_document(queue, await run_in_threadpool(submit))
 
 
-async def _documents(form: FormData, *, allows_urls: bool) -> tuple[Sequence[UploadFile], dict[str, Any]]:
-    """Return the files of a form and its other values. Raises RequestRefused if something in it is unusable."""
-    files = [file for file in form.getlist("files") if isinstance(file, UploadFile)]
-    texts = {name: value for name in ("text", "name", "url") if isinstance(value := form.get(name), str) and value.strip()}
-    tags = [tag for tag in form.getlist("tags") if isinstance(tag, str)]
-    if form.keys() - {"files", "text", "name", "url", "tags"} or bool(files) + ("text" in texts) + ("url" in texts) != 1:
-        hint = "Send `files`, or a `text` with its `name`, or a `url`, and `tags`."
+async def _documents(form: FormData, files: Sequence[UploadFile], caller: Caller, *, allows_urls: bool) -> dict[str, Any]:
+    """Return the names of the files of a form, and its other values. Raises RequestRefused if something is unusable."""
+    hint = "Send `files`, or a `text` with its `name`, or a `url`, and `tags`."
+    given = {name: form.getlist(name) if name in _LISTS else form[name] for name in form if name != "files"}
+    if given.keys() & _OWNERS:
+        require_owner(caller)
+    try:
+        values = IngestForm.model_validate(given).model_dump(exclude_none=True)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        message = f"The form is unusable: {problem['loc'][0]}: {problem['msg']}."
+        raise RequestRefused(422, "DocumentsRefused", message, hint=hint) from error
+    values |= {"files": [file.filename for file in files]} if files else {}
+    if len(values.keys() & {"files", "text", "url", "paths"}) != 1 or not values.get("text", "x").strip():
         raise RequestRefused(422, "DocumentsRefused", "The form has no documents, or mixes files, a text and a URL.", hint=hint)
-    if ("text" in texts) != ("name" in texts):
+    if ("text" in values) != ("name" in values):
         raise RequestRefused(422, "DocumentsRefused", "A text needs a name.", hint="Send `text` and `name` together.")
     check_uploads(files)
-    if "name" in texts:
-        check_name(texts["name"])
-    if "url" in texts:
+    if "name" in values and not caller.is_owner:
+        check_name(values["name"])
+    if "url" in values:
         if not allows_urls:
             raise RequestRefused(403, "UrlsRefused", "This service does not fetch URLs.", hint="Start it with `--allow-urls`.")
-        await run_in_threadpool(public_address, parsed_url(texts["url"]))
-    names = [file.filename for file in files]
-    return files, {**texts, **({"files": names} if names else {}), **({"tags": tags} if tags else {})}
+        await run_in_threadpool(public_address, parsed_url(values["url"]))
+    return values
 
 
 def job_document(queue: JobQueue, found: ServiceJob) -> dict[str, Any]:

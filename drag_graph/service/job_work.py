@@ -77,18 +77,18 @@ def start_work(
     """
     request = dict(job.request)
     run: dict[str, Any] = {"on_progress": on_progress, "wait": False}
-    paid = {**run, "job": f"service {job.id}", "budget_usd": budget_usd}
+    paid = {"job": f"service {job.id}", **request, **run, "budget_usd": budget_usd}
     match job.kind:
         case "distill":
-            return graph.distill(folder / QUESTIONS, **{**request, **paid})
+            return graph.distill(Path(paid.pop("file", folder / QUESTIONS)), **paid)
         case "refresh":
-            return graph.refresh(**{**request, **paid})
+            return graph.refresh(**paid)
         case "link":
             return graph.link(**run)
         case "export":
             return ExportWork(graph.export(**request), folder / EXPORTED, on_progress)
         case "ingest":
-            return graph.ingest(**_documents(request, folder), **{**request, **paid})
+            return graph.ingest(**_documents(paid, folder), **paid)
 
 
 def write_questions(questions: Sequence[dict[str, Any]], folder: Path) -> None:
@@ -99,7 +99,9 @@ def write_questions(questions: Sequence[dict[str, Any]], folder: Path) -> None:
 
 def _documents(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the documents of a job as arguments of `ingest`, and remove their description from the request."""
-    url, name, files = (request.pop(one, None) for one in ("url", "name", "files"))
+    url, name, files, paths = (request.pop(one, None) for one in ("url", "name", "files", "paths"))
+    if paths is not None:
+        return {"paths": paths}
     if name is not None:
         return {"text": (folder / TEXT).read_text(encoding="utf-8"), "name": name}
     documents = folder / DOCUMENTS

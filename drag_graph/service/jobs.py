@@ -252,9 +252,9 @@ class JobQueue:
 
     def _cost(self, job: ServiceJob, report: Any) -> float:
         """Return the cost of a job so far in US dollars, including the calls that a kill interrupted."""
-        recorded = self.table.job(job.id).spent_usd
+        recorded: float = max(self.table.job(job.id).spent_usd, job.spent_usd + self.progress(job).get("cost_usd", 0.0))
         account = getattr(report, "job", "")
-        if not account:
+        if not account or "job" in job.request:  # an account of other runs, too
             return recorded
         with closing(open_ledger(self._access.graph_in(job.namespace).settings, read_only=True)) as ledger:
             standing = ledger.account(account).standing()

@@ -20,7 +20,7 @@ class Metrics:
         self.requests = Counter("requests", "Requests by route and status.", ["method", "route", "status"], **kept)
         self.latency = Histogram("request_seconds", "Duration of requests by route.", ["method", "route"], **kept)
         self.asks = Counter("asks", "Questions by mode and outcome.", ["mode", "outcome"], **kept)
-        self.tokens = Counter("tokens", "Tokens by model role and direction.", ["role", "direction"], **kept)
+        self.tokens = Counter("prompt_tokens", "Tokens of the prompts for answers.", **kept)
         self.cost = Gauge("jobs_cost_usd", "Cost of the model calls of all jobs in US dollars.", **kept)
         self.jobs = Gauge("jobs", "Jobs by state.", ["state"], **kept)
         self.queue = Gauge("asks_open", "Questions that are being answered, and that wait.", ["state"], **kept)
@@ -34,7 +34,7 @@ class Metrics:
         def count(given: GivenAnswer) -> None:
             nonlocal outcome
             outcome = outcome_of(given)
-            self.tokens.labels("student", "in").inc(given.result.answer.prompt_tokens)
+            self.tokens.inc(given.result.answer.prompt_tokens)
 
         try:
             yield count

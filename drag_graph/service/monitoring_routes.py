@@ -1,5 +1,7 @@
 """Routes for monitoring: `/health`, `/ready`, `/metrics`."""
 
+import asyncio
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -11,8 +13,10 @@ from drag_graph.service.access import Caller, requires
 from drag_graph.service.discovery import instance_of
 from drag_graph.service.errors import REPLIES
 from drag_graph.service.jobs import JobQueue
-from drag_graph.service.service_state import state_of
+from drag_graph.service.service_state import ServiceState, state_of
 
+PATIENCE = 2.0
+"""Seconds in which Neo4j must reply."""
 router = APIRouter(responses=REPLIES)
 
 
@@ -24,15 +28,27 @@ async def health(request: Request) -> dict[str, str]:
 
 @router.get("/ready")
 async def ready(request: Request) -> JSONResponse:
-    """Report whether questions are accepted: 503 while the service is stopping. Needs no key."""
-    is_stopping = state_of(request).asks.is_closed
-    return JSONResponse({"status": "stopping" if is_stopping else "ready"}, 503 if is_stopping else 200)
+    """Report whether questions are accepted: 503 while the service is stopping, or Neo4j does not reply. Needs no key."""
+    state = state_of(request)
+    status = "stopping" if state.asks.is_closed else "ready" if await store_replies(state) else "no store"
+    return JSONResponse({"status": status}, 200 if status == "ready" else 503)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
 async def metrics(request: Request, _caller: Annotated[Caller, Depends(requires("admin"))]) -> Response:
     """Report the counters of all namespaces in the format of Prometheus."""
     return Response(await run_in_threadpool(_measured, request), media_type=CONTENT_TYPE_LATEST)
+
+
+async def store_replies(state: ServiceState) -> bool:
+    """Whether Neo4j replies within `PATIENCE`. Only one check runs at a time, also if nothing replies."""
+    if not state.graph.settings.uses_neo4j:
+        return True
+    if state.check is None or state.check.done():
+        query = partial(state.graph.store.query, "RETURN 1", timeout=PATIENCE)
+        state.check = asyncio.create_task(run_in_threadpool(query))
+    done, _ = await asyncio.wait({state.check}, timeout=PATIENCE)
+    return bool(done) and state.check.exception() is None
 
 
 def _measured(request: Request) -> bytes:

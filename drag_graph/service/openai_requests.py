@@ -45,6 +45,9 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
+StopText = Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
 class ChatRequest(BaseModel):
     """A request for a chat completion."""
 
@@ -58,12 +61,21 @@ class ChatRequest(BaseModel):
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
     n: int | None = None
     response_format: dict[str, Any] | None = None
+    stop: StopText | Annotated[list[StopText], Field(max_length=16)] | None = None
 
     @property
     def most_tokens(self) -> int | None:
         """The maximum number of tokens in the answer."""
         asked = self.max_completion_tokens or self.max_tokens
         return asked and min(asked, MOST_TOKENS)
+
+    def cut(self, text: str, *, is_complete: bool) -> str:
+        """Return the text before the first stop sequence; of an incomplete text, without an end that could begin one."""
+        stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        if found := [text.index(stop) for stop in stops if stop in text]:
+            return text[: min(found)]
+        held = 0 if is_complete else max((len(stop) - 1 for stop in stops), default=0)
+        return text[: len(text) - held] if held else text
 
     def check(self) -> None:
         """Raise ParameterRefused for what is not supported."""

@@ -5,9 +5,9 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import JSONResponse
 
 from drag_graph.app.answer_results import GivenAnswer
@@ -15,7 +15,7 @@ from drag_graph.ask.follow_up import FollowUp
 from drag_graph.model import Mode
 from drag_graph.ports.model_roles import OnToken
 from drag_graph.service.answer_stream import EVENT_STREAM, OwnEvents, streamed
-from drag_graph.service.asking_routes import Reader
+from drag_graph.service.asking_routes import Reader, ShortText
 from drag_graph.service.errors import body_of, status_of
 from drag_graph.service.listed_options import listed_options
 from drag_graph.service.openai_errors import OPENAI_REPLIES, openai_error
@@ -31,16 +31,19 @@ router = APIRouter(prefix="/v1", responses=OPENAI_REPLIES)
 @router.get("/models")
 async def models(caller: Reader) -> JSONResponse:  # noqa: ARG001 - who may call it
     """List the models: the student of the service, in each mode."""
-    data = [{"id": name, "object": "model", "created": 0, "owned_by": MODEL} for name in MODELS]
-    return JSONResponse({"object": "list", "data": data})
+    return JSONResponse({"object": "list", "data": [_model(name) for name in MODELS]})
+
+
+@router.get("/models/{name}")
+async def model(name: Annotated[ShortText, Path()], caller: Reader) -> JSONResponse:  # noqa: ARG001 - who may call it
+    """Describe a model."""
+    return JSONResponse(_model(name))
 
 
 @router.post("/chat/completions", responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}})
 async def chat_completions(body: ChatRequest, caller: Reader, request: Request) -> Response:
     """Answer the last message of the user."""
-    if body.model not in MODELS:
-        message = f"There is no model {body.model[:100]!r}. There are: {', '.join(MODELS)}."
-        raise ParameterRefused("model", message, "ModelUnknown", 404)
+    _model(body.model)
     body.check()
     message, turns, instruction = body.conversation()
     stem, options = listed_options(message)
@@ -52,7 +55,7 @@ async def chat_completions(body: ChatRequest, caller: Reader, request: Request) 
             values: dict[str, Any] = {"mode": mode, "max_answer_tokens": body.most_tokens, "instruction": instruction}
             given = caller.graph.ask(follow_up.question, options, on_token=on_token, **values)
             counted(given)
-        return _reply(given, follow_up)
+        return _reply(given, follow_up, body)
 
     completion = _Completion(body)
     if body.stream:
@@ -62,7 +65,15 @@ async def chat_completions(body: ChatRequest, caller: Reader, request: Request) 
     return JSONResponse(completion.whole(reply), headers={"X-Answer-Id": answer_id} if answer_id else {})
 
 
-def _reply(given: GivenAnswer, follow_up: FollowUp) -> dict[str, Any]:
+def _model(name: str) -> dict[str, Any]:
+    """Return the description of a model. Raises ParameterRefused for an unknown one."""
+    if name not in MODELS:
+        message = f"There is no model {name[:100]!r}. There are: {', '.join(MODELS)}."
+        raise ParameterRefused("model", message, "ModelUnknown", 404)
+    return {"id": name, "object": "model", "created": 0, "owned_by": MODEL}
+
+
+def _reply(given: GivenAnswer, follow_up: FollowUp, request: ChatRequest) -> dict[str, Any]:
     """Return what both forms of a completion have."""
     content, result = str(given), given.result
     if result.facts.get("quoted"):  # a quotation has no citation of its own
@@ -71,8 +82,8 @@ def _reply(given: GivenAnswer, follow_up: FollowUp) -> dict[str, Any]:
     written = result.reply_tokens + follow_up.reply_tokens
     own = {"question": follow_up.question, "sentences": given.sentences, **given.to_dict()}
     return {
-        "content": content,
-        "finish_reason": "length" if result.facts.get("truncated") else "stop",
+        "content": (cut := request.cut(content, is_complete=True)),
+        "finish_reason": "length" if result.facts.get("truncated") and cut == content else "stop",
         "usage": {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written},
         "drag_graph": own | ({"not_rewritten": follow_up.reason} if follow_up.reason else {}),
     }
@@ -85,6 +96,7 @@ class _Completion(OwnEvents):
     request: ChatRequest
     id: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
+    _written: str = ""
     _sent: str | None = None
 
     def whole(self, reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,16 +105,21 @@ class _Completion(OwnEvents):
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reply["finish_reason"]}
         return self._head("chat.completion", [choice]) | {name: reply[name] for name in ("usage", "drag_graph")}
 
-    def token(self, text: str) -> str:
+    def token(self, text: str, *, is_last: bool = False) -> str:
         """Return the chunk of a further part of the answer."""
         role = {"role": "assistant"} if self._sent is None else {}
-        self._sent = (self._sent or "") + text
-        return self._chunk({**role, "content": text})
+        self._written += text
+        content = self.request.cut(self._written, is_complete=is_last)
+        part = content.removeprefix(self._sent or "")
+        self._sent = content
+        return self._chunk({**role, "content": part}) if part or role else ""
 
     def answer(self, document: Mapping[str, Any]) -> str:
         """Return the chunks that end the stream. What was checked after it was sent cannot be taken back."""
         sent, content = self._sent or "", document["content"]
-        rest = self.token(content.removeprefix(sent)) if content.startswith(sent) and (content != sent or not sent) else ""
+        is_more = content.startswith(sent) and (content != sent or not sent)
+        self._written = sent
+        rest = self.token(content.removeprefix(sent), is_last=True) if is_more else ""
         last = self._chunk({}, document["finish_reason"], drag_graph=document["drag_graph"])
         usage = _data(self._head("chat.completion.chunk", []) | {"usage": document["usage"]}) if self._wants_usage else ""
         return f"{rest}{last}{usage}data: [DONE]\n\n"

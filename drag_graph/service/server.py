@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,16 @@ from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.request_protocol import request_protocol
 from drag_graph.service.service_app import service_app
-from drag_graph.sites.cloud.cloud_server import address_of, bound_socket, check_pair, server_config
+from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.sites.wire import is_loopback
 
 GRACE = 20
 """Seconds that open requests have to finish at the end."""
+KEEP_ALIVE = 75
+"""Seconds until an idle connection is closed. Sites close theirs earlier, so no request meets a closing connection."""
+BACKLOG = 1024
 LOOPBACK = "127.0.0.1"
+PEM = "Pass PEM files for the certificate and its key."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +50,49 @@ class ServicePlace:
             hint = "Add a key with `drag-graph keys add NAME --role reader`, or listen on 127.0.0.1."
             raise ConfigurationError("A service that other machines can reach requires keys.", hint=hint)
         if self.certificate is None and not self.is_behind_proxy:
-            hint = "Pass a certificate and its key, or `behind_proxy=True` if a proxy encrypts the requests."
+            hint = "Pass a certificate and its key, or `behind_proxy=True` (for a cloud `insecure=True`) if the way is safe."
             raise ConfigurationError(f"Requests to {self.host} would be sent unencrypted over the network.", hint=hint)
 
 
+def check_pair(certificate: Path | None, key: Path | None) -> None:
+    """Raise ConfigurationError unless both files are there, or neither is given."""
+    if (certificate is None) != (key is None):
+        raise ConfigurationError("TLS needs a certificate and its key.", hint="Pass both, or neither.")
+    for file in (certificate, key):
+        if file is not None and not file.is_file():
+            raise ConfigurationError(f"There is no file {file}.", hint=PEM)
+
+
 @contextmanager
-def served(graph: DragGraph, place: ServicePlace, limits: Limits, ring: KeyRing) -> Iterator[RunningService]:
+def served(
+    graph: DragGraph, place: ServicePlace, limits: Limits, ring: KeyRing, cloud: Cloud | None = None
+) -> Iterator[RunningService]:
     """Serve while the block runs, and yield the address. The store stays open for writing, only by this process.
+
+    With a cloud, its sites are served, too; they have tokens of their own, so keys are optional.
 
     At the end no new work is accepted, the running job is interrupted, and open requests have `GRACE` seconds.
 
     Raises ConfigurationError if the service cannot listen there, StoreLocked if another process writes to the store or runs
     its jobs.
     """
-    place.check(has_keys=not ring.is_empty())
+    place.check(has_keys=cloud is not None or not ring.is_empty())
     token = secrets.token_urlsafe(32)
     is_plain = place.certificate is None and place.host in {LOOPBACK, "localhost"}
     with ExitStack() as opened:
         opened.enter_context(graph.store.held())
         sockets = [opened.enter_context(bound_socket(place.host, place.port))]
         address = address_of(sockets[0], encrypted=place.certificate is not None)
-        app = service_app(graph, limits, ring, local_token=token)
+        app = service_app(graph, limits, ring, local_token=token, cloud=cloud)
         opened.callback(app.state.access.close)
         opened.enter_context(app.state.jobs)
         servers = [_server(app, limits, place)]
         if not is_plain:  # commands on this machine need neither certificate nor name
             sockets.append(opened.enter_context(bound_socket(LOOPBACK, 0)))
             servers.append(_server(app, limits, None))
-        opened.enter_context(_running(servers, sockets))
+        if cloud:
+            opened.callback(cloud.asker.close)
+        opened.enter_context(_running(servers, sockets, cloud.board.close if cloud else lambda: None))
         opened.enter_context(announced(graph.settings.service_path, RunningService(address_of(sockets[-1]), token)))
         opened.callback(app.state.jobs.pause)
         opened.callback(app.state.service.asks.close)
@@ -96,14 +115,16 @@ def _server(app: Any, limits: Limits, place: ServicePlace | None) -> _Server:
     """Return a server for a place; None is a loopback socket next to it."""
     files = (place.certificate, place.key) if place else (None, None)
     protocol: dict[str, Any] = {"http": request_protocol(limits.receive_seconds), "ws": "none"}
-    return _Server(server_config(app, *files, grace=GRACE, log_level="critical", **protocol))
+    return _Server(_config(app, *files, log_level="critical", **protocol))
 
 
 @contextmanager
-def _running(servers: list[_Server], sockets: list[socket.socket]) -> Iterator[None]:
-    """Run the servers in a thread with an event loop of its own."""
+def _running(servers: list[_Server], sockets: list[socket.socket], at_end: Callable[[], None]) -> Iterator[None]:
+    """Run the servers in a thread with an event loop of its own, which calls `at_end` before it ends."""
+    loops: list[asyncio.AbstractEventLoop] = []
 
     async def serve() -> None:
+        loops.append(asyncio.get_running_loop())
         await asyncio.gather(*(server.serve([sock]) for server, sock in zip(servers, sockets, strict=True)))
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), name="service", daemon=True)
@@ -115,6 +136,46 @@ def _running(servers: list[_Server], sockets: list[socket.socket]) -> Iterator[N
                     raise ConfigurationError("The service could not start.", hint="Run it again with `--debug`.")
         yield
     finally:
+        if thread.is_alive():
+            loops[0].call_soon_threadsafe(at_end)
         for server in servers:
             server.should_exit = True
         thread.join(GRACE + 5)
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raises ConfigurationError if the address cannot be used."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)  # early requests wait for the service
+    except OSError as error:
+        why = (error.strerror or type(error).__name__).partition(" (while")[0]
+        raise ConfigurationError(f"Cannot listen at {host}:{port}: {why}.", hint="Choose another host or port.") from error
+    # Accepted sockets inherit it. asyncio sets it only on sockets that name their protocol, which `create_server` does not do;
+    # without it, a reply in two parts takes 40 ms.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def _config(app: Any, certificate: Path | None, key: Path | None, **more: Any) -> uvicorn.Config:
+    """Return the configuration of a uvicorn server without its logs and headers.
+
+    Raises ConfigurationError if the certificate cannot be used.
+    """
+    tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate else {}
+    quiet: dict[str, Any] = {"log_config": None, "access_log": False}
+    plain: dict[str, Any] = {"lifespan": "off", "server_header": False, "proxy_headers": False}
+    times: dict[str, Any] = {"timeout_keep_alive": KEEP_ALIVE, "timeout_graceful_shutdown": GRACE}
+    config = uvicorn.Config(app, **times, **quiet, **plain, **tls, **more)
+    try:
+        config.load()
+    except OSError as error:  # includes SSLError
+        raise ConfigurationError(f"Cannot use the certificate: {error}.", hint=PEM) from error
+    return config
+
+
+def address_of(sock: socket.socket, *, encrypted: bool = False) -> str:
+    """Return the URL of a listening socket."""
+    host, port = sock.getsockname()[:2]
+    scheme = "https" if encrypted else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

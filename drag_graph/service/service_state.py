@@ -1,5 +1,6 @@
 """The state that all routes of a service share: `request.app.state.service`."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,8 @@ class ServiceState:
     metrics: Metrics
     asks: AskQueue
     local_token: str = ""
+    check: asyncio.Task[Any] | None = None
+    """The last check whether Neo4j replies."""
 
     def ask(self, graph: DragGraph, **arguments: Any) -> GivenAnswer:
         """Ask as `DragGraph.ask`, and count the question in the metrics."""

@@ -6,6 +6,7 @@ import time
 from contextlib import nullcontext
 
 import pytest
+from site_cloud import serving_sites
 
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
@@ -14,9 +15,8 @@ from drag_graph.ports.community_store import Community, CommunityChanges
 from drag_graph.report.audit_views import why_page
 from drag_graph.report.prov import prov_document
 from drag_graph.settings import Settings
-from drag_graph.sites.cloud.cloud_api import Cloud
+from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.sites.cloud.cloud_asker import CloudAsker
-from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
 from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud.work_board import WorkBoard
 from drag_graph.sites.cloud_client import CloudClient
@@ -45,7 +45,7 @@ def cloud(tmp_path):
     settings = Settings(embedder="lexical", asked_seconds=60.0)
     cloud = Cloud(store, EMBEDDER, CloudAsker(settings, store.registry, EMBEDDER, NearestStudent(EMBEDDER), board), board)
     tokens = {name: StoredSites(store).add(name) for name in ("alps", "here")}
-    with served(cloud, ServiceAddress("127.0.0.1", 0), tmp_path / "operator") as address:
+    with serving_sites(cloud, tmp_path) as address:
         yield cloud, address, tokens
 
 

@@ -4,13 +4,13 @@ import io
 import sys
 
 import pytest
+from site_cloud import serving_sites
 
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.settings import Settings
-from drag_graph.sites.cloud.cloud_api import Cloud
+from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.sites.cloud.cloud_asker import CloudAsker
-from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
 from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud.work_board import WorkBoard
 from drag_graph.testing.dict_store import DictStore
@@ -22,8 +22,7 @@ def known(tmp_path_factory):
     store, embedder, board = DictStore(), LexicalEmbedder(), WorkBoard()
     store.migrate()
     asker = CloudAsker(Settings(embedder="lexical"), store.registry, embedder, NearestStudent(embedder), board)
-    place = ServiceAddress("127.0.0.1", 0)
-    with served(Cloud(store, embedder, asker, board), place, tmp_path_factory.mktemp("cloud") / "operator") as address:
+    with serving_sites(Cloud(store, embedder, asker, board), tmp_path_factory.mktemp("cloud")) as address:
         yield address, StoredSites(store).add("alps")
 
 

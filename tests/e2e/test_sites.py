@@ -16,10 +16,10 @@ import time
 import pytest
 from network import Proxy
 
+from drag_graph.app.cloud_group import running_cloud
 from drag_graph.compose.site_setup import make_cloud_client
 from drag_graph.errors import CloudUnavailable
 from drag_graph.settings import Settings
-from drag_graph.sites.cloud.site_management import running_cloud
 from drag_graph.sites.cloud.work_board import AWAY, LATE
 from drag_graph.sites.traffic_log import Traffic
 
@@ -131,7 +131,7 @@ class System:
 
     def online(self):
         """The names of the sites that are connected and have sent their summaries."""
-        operator = running_cloud(self.settings("cloud").operator_path)
+        operator = running_cloud(self.settings("cloud"))
         return {site["name"] for site in operator.sites() if site["online"] and site["summaries"]} if operator else set()
 
     def ask(self, name="bakery", address=""):
@@ -269,9 +269,9 @@ def test_all_end_when_they_are_told_to_and_what_stays_has_stayed(system):
     ended = {name: system.end(name, signal.SIGTERM) for name in list(system.processes)}
     assert set(ended) >= {"bakery", "cloud", "coast", "polar"}
     assert set(ended.values()) == {0}
-    assert not system.settings("cloud").operator_path.exists()
+    assert not system.settings("cloud").service_path.exists()
 
-    everything = b"".join(path.read_bytes() for path in (system.folder / "cloud" / ".drag-graph").iterdir())
+    everything = b"".join(path.read_bytes() for path in (system.folder / "cloud" / ".drag-graph").iterdir() if path.is_file())
     assert b"Glacier" in everything
     assert b"canary-4711" not in everything, "what never leaves a site is not at the cloud"
     bakery = b"".join(path.read_bytes() for path in (system.folder / "bakery" / ".drag-graph").iterdir())

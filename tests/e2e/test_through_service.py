@@ -1,6 +1,7 @@
 """Commands next to `drag-graph serve` in a process of its own: equal output through it and without it, and refused flags."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -22,8 +23,11 @@ TEXTS = {
 }
 CONFIGURATION = """embedder = "lexical"
 student = "nearest"
+teacher = "curated:facts.jsonl"
+privacy = "off"
 store_timeout = 0.1
 """
+RUST = {"question": "What makes iron rust?", "options": ["Salt", "Water"], "answer": "B", "id": "rust", "set": "chemistry"}
 STORE = ("--store", "graph.lbug")
 PASSING = {"answer_id", "latency_ms", "created_at", "not_kept", "Trace it back", "Not kept"}
 """Keys and beginnings of lines that differ between two answers."""
@@ -36,6 +40,11 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         Path("drag-graph.toml").write_text(CONFIGURATION)
+        Path("facts.jsonl").write_text(json.dumps({**RUST, "evidence": ["Water makes iron rust."]}) + "\n")
+        Path("questions.jsonl").write_text(json.dumps(RUST) + "\nnonsense\n" + json.dumps({"question": "Who?"}) + "\n")
+        Path("papers/old").mkdir(parents=True)
+        Path("papers/old/tides.md").write_text("The Moon causes tides.")
+        Path("papers/bad.pdf").write_text("no PDF")
         with DragGraph(settings=Settings(store="graph.lbug")) as graph:
             for name, text in TEXTS.items():
                 graph.ingest(text=text, name=name).result()
@@ -123,6 +132,9 @@ def test_an_answer_is_streamed_by_the_service(folder):
         (("ask", QUESTION, "--verbose"), "--verbose"),
         (("search", "turbine", "--privacy", "off"), "--privacy"),
         (("audit", "abcd", "--local"), "--local"),
+        (("distill", "questions.jsonl", "--teacher", "ollama/x", "--batch"), "--teacher, --batch"),
+        (("distill", "-"), "questions from standard input or a pipe"),
+        (("ingest", "papers", "--extractor", "ollama/x", "--workers", "2"), "--extractor, --workers"),
     ],
 )
 def test_a_flag_that_the_service_cannot_honour_is_refused_by_name(run, command, named):
@@ -132,9 +144,43 @@ def test_a_flag_that_the_service_cannot_honour_is_refused_by_name(run, command, 
     assert "--no-service" in refused.err
 
 
-@pytest.mark.parametrize("command", [("distill", "-q", "Why?", "--teacher", "ollama/x"), ("aggregate",)])
-def test_other_commands_say_that_the_service_holds_the_store(run, command):
-    refused = run(*command)
+def without_times(text):
+    """Return output without the ids of runs, times, and the line about a new store."""
+    text = re.sub(r'"(run_id|seconds|seconds_in_store)": [^,}]+', r'"\1": 0', text)
+    text = re.sub(r"[\d.]+ s\n|runs show \w+", "", text)
+    return [line for line in text.splitlines() if "uses the embedder" not in line]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("distill", "-q", "What makes iron rust?", "--option", "Salt", "--option", "Water"),
+        ("distill", "questions.jsonl", "--top-k", "4"),
+        ("distill", "questions.jsonl", "--json", "--replace", "--retry-quarantined"),
+        ("distill", "nothing.jsonl"),
+        ("distill", "questions.jsonl", "--dry-run"),
+        ("ingest", "papers", "--tag", "sea", "--chunk-size", "200"),
+        ("ingest", "papers", "--sync", "--json", "--chunk-size", "300"),
+        ("ingest", "papers", "nothing"),
+    ],
+    ids=" ".join,
+)
+def test_a_job_of_the_service_prints_what_the_command_alone_prints(run, monkeypatch, command):
+    through, alone = run(*command), command_line(monkeypatch)(*command, "--store", "alone.lbug")
+    assert without_times(through.out) == without_times(alone.out)
+    assert (through.code, without_times(through.err)) == (alone.code, without_times(alone.err))
+
+
+def test_jobs_store_what_the_commands_alone_store(run, monkeypatch):
+    stored = run("export").out.splitlines()
+    alone = command_line(monkeypatch)("export", "--store", "alone.lbug").out.splitlines()
+    assert set(alone) < set(stored)
+    assert "tides.md" in str(alone)
+    assert "chemistry" in str(alone)
+
+
+def test_other_commands_say_that_the_service_holds_the_store(run):
+    refused = run("aggregate")
     assert refused.code == 3
     assert "`drag-graph serve` holds the store" in refused.err
 

@@ -3,21 +3,26 @@
 import contextlib
 import secrets
 import threading
+from contextlib import closing
 
 import httpx
 import pytest
+from site_cloud import serving_sites, settings_in
 
 from drag_graph.app import DragGraph
+from drag_graph.app.cloud_group import running_cloud
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.identity import sha256_of
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.students.nearest_student import NearestStudent
+from drag_graph.service.keys import KeyRing
+from drag_graph.service.limits import Limits
+from drag_graph.service.server import ServicePlace, served
 from drag_graph.settings import Settings
 from drag_graph.sites import wire
-from drag_graph.sites.cloud.cloud_api import Cloud
+from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.sites.cloud.cloud_asker import MISCOUNTED, NOT_GIVEN, CloudAsker
-from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
-from drag_graph.sites.cloud.site_management import StoredSites, running_cloud
+from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud.work_board import AWAY, LATE, WITHDRAWN, WorkBoard
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.dict_store import DictStore
@@ -62,8 +67,8 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def operator_file(tmp_path_factory):
-    return tmp_path_factory.mktemp("cloud") / "cloud.operator"
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cloud")
 
 
 def cloud_of(store):
@@ -79,8 +84,8 @@ def cloud():
 
 
 @pytest.fixture(scope="module")
-def address(cloud, operator_file):
-    with served(cloud, ServiceAddress("127.0.0.1", 0), operator_file) as address:
+def address(cloud, folder):
+    with serving_sites(cloud, folder) as address:
         yield address
 
 
@@ -356,10 +361,10 @@ def test_a_bad_reply_to_an_audit_is_named(site, body, status, problem):
     assert [(one.passages, one.problem) for one in told()] == [((), problem)]
 
 
-def test_a_withdrawn_site_is_gone_at_once(store, site, operator_file):
+def test_a_withdrawn_site_is_gone_at_once(store, site, folder):
     alps, asker = site("alps", a=ICE), site("asker")
     assert alps.poll(0).status_code == 204
-    operator = running_cloud(operator_file)
+    operator = running_cloud(settings_in(folder))
     assert {one["name"]: one["online"] for one in operator.sites()} == {"alps": True, "asker": False}
     answer = asking(asker)
     work = f"/v1/work/{alps.poll().json()['id']}"
@@ -377,14 +382,14 @@ def test_what_a_withdrawn_site_told_is_in_no_file(tmp_path):
         return b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
 
     with LadybugStore(tmp_path / "cloud.lbug") as store, contextlib.ExitStack() as opened:
-        served_at = opened.enter_context(served(cloud_of(store), ServiceAddress("127.0.0.1", 0), tmp_path / "cloud.operator"))
+        served_at = opened.enter_context(serving_sites(cloud_of(store), tmp_path))
         sites = {name: Site(served_at, name, StoredSites(store).add(name)) for name in ("alps", "bakery", "asker")}
         for one in sites.values():
             opened.enter_context(one.client)
         sites["alps"].tell({"a": "Zerzura lies behind the glaciers."})
         sites["bakery"].tell({"b": BREAD})
         assert b"Zerzura" in bytes_of_all()
-        operator = running_cloud(tmp_path / "cloud.operator")
+        operator = running_cloud(settings_in(tmp_path))
         operator.remove("alps")
         assert operator.compact() == "compacted; the file no longer contains deleted text"
         assert b"Zerzura" not in bytes_of_all()
@@ -392,26 +397,23 @@ def test_what_a_withdrawn_site_told_is_in_no_file(tmp_path):
         assert [one.site for one in sites["asker"].ask("How is dough baked?").missing] == ["bakery"], "the others are asked"
 
 
-def test_the_operators_service_takes_its_token(store, address, operator_file, tmp_path):
-    operator = running_cloud(operator_file)
+def test_only_commands_on_this_machine_manage_sites(store, address, folder):
+    operator = running_cloud(settings_in(folder))
     token = operator.add("alps")
     assert [one.token_sha256 for one in store.registry.sites()] == [sha256_of(token)]
     with pytest.raises(ConfigurationError, match="A site named 'alps' already exists"):
         operator.add("alps")
-    assert operator_file.stat().st_mode & 0o077 == 0
-    assert httpx.get(f"{address}/v1/sites", trust_env=False).status_code == 404
-    other = tmp_path / "other.operator"
-    other.write_text(operator_file.read_text(encoding="utf-8").replace('"token": "', '"token": "x'), encoding="utf-8")
-    assert running_cloud(other) is None
+    assert running_cloud(settings_in(folder).model_copy(update={"namespace": "other"})) is None
+    with closing(KeyRing(settings_in(folder).service_records_path)) as ring:
+        ring.add("alps", "admin", ["default"])
+        secret = ring.add("other", "admin", ["default"])[0]
+    for given, status in (("alps:x", 401), (token, 401), (secret, 403)):
+        headers = {"Authorization": f"Bearer {given}"}
+        assert httpx.get(f"{address}/api/v1/sites", headers=headers, trust_env=False).status_code == status
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7"])
-def test_a_network_takes_tls_or_the_word_for_it(host, tmp_path):
-    with pytest.raises(ConfigurationError, match="unencrypted"):
-        ServiceAddress(host, 0).check()
-    ServiceAddress(host, 0, insecure=True).check()
-    with pytest.raises(ConfigurationError, match="a certificate and its key"):
-        ServiceAddress(host, 0, certificate=tmp_path / "cert.pem").check()
+def test_a_cloud_answers_nobody_else_without_a_key(address):
+    assert httpx.get(f"{address}/api/v1/sources", trust_env=False).status_code == 401
 
 
 @pytest.fixture
@@ -423,7 +425,11 @@ def graph(tmp_path):
 def test_the_application_manages_sites_with_and_without_a_running_cloud(graph):
     token = graph.cloud.add("alps").token
     assert [(site.name, site.online, site.summaries) for site in graph.cloud.sites().sites] == [("alps", False, 0)]
-    with graph.cloud.serve(port=0) as running:
+    with (
+        closing(KeyRing(graph.settings.service_records_path)) as ring,
+        graph.cloud.opened() as cloud,
+        served(graph, ServicePlace(port=0), Limits(), ring, cloud) as running,
+    ):
         one = Site(running.address, "alps", token)
         with one.client:
             one.tell({"a": ICE})

@@ -1,6 +1,7 @@
 """OpenAI's own client asks a running service."""
 
 import asyncio
+import json
 import threading
 from contextlib import closing
 
@@ -10,6 +11,8 @@ from service_clients import QUESTION, TEXTS, filled_graph, local_client
 
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
+from drag_graph.service.openai_requests import ChatRequest
+from drag_graph.service.openai_routes import _Completion
 from drag_graph.service.server import ServicePlace, served
 from drag_graph.testing.server import Say, ScriptedServer
 
@@ -93,6 +96,27 @@ def test_a_stream(client, with_usage):
 def test_models(client):
     names = [model.id for model in client.models.list()]
     assert names == ["drag-graph", *(f"drag-graph:{mode}" for mode in ("none", "evidence", "graph", "combined"))]
+    assert client.models.retrieve("drag-graph:none").id == "drag-graph:none"
+    with pytest.raises(openai.NotFoundError, match="There is no model 'gpt-4o'"):
+        client.models.retrieve("gpt-4o")
+
+
+@pytest.mark.parametrize("stop", [" turbine", ["never", "urb", " turbine"]])
+def test_the_content_ends_before_a_stop_sequence(client, stop):
+    content = ANSWER.partition(" turbine")[0]
+    (choice,) = ask(client, QUESTION, stop=stop).choices
+    assert (choice.message.content, choice.finish_reason) == (content, "stop")
+    chunks = [chunk.choices[0].delta.content or "" for chunk in ask(client, QUESTION, stop=stop, stream=True) if chunk.choices]
+    assert "".join(chunks) == content
+
+
+def test_a_stream_holds_back_what_may_begin_a_stop_sequence():
+    request = ChatRequest(model="drag-graph", messages=[{"role": "user", "content": "?"}], stop=["END", "\n\n"])
+    completion = _Completion(request)
+    events = [completion.token(text) for text in ("Tides", " rise. E", "N", "D and more")]
+    parts = [json.loads(event.removeprefix("data: "))["choices"][0]["delta"]["content"] for event in events if event]
+    assert "".join(parts) == "Tides rise. "
+    assert parts[0] == "Tid"
 
 
 def test_an_unknown_model(client):
@@ -108,7 +132,6 @@ def test_an_unknown_model(client):
         ("n", 2),
         ("logprobs", True),
         ("response_format", {"type": "json_object"}),
-        ("stop", ["x"]),
     ],
 )
 def test_what_is_not_supported_is_refused(client, param, value):

@@ -26,6 +26,7 @@ RULES = {
     ("POST", f"{API}/search"): "reader",
     ("POST", "/v1/chat/completions"): "reader",
     ("GET", "/v1/models"): "reader",
+    ("GET", "/v1/models/{name}"): "reader",
     ("GET", f"{API}/sources"): "reader",
     ("GET", f"{API}/sources/{{source_id}}"): "reader",
     ("DELETE", f"{API}/sources/{{source_id}}"): "admin",

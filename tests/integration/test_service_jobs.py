@@ -1,18 +1,21 @@
 """Jobs of the service over a real embedded store: what they do, how they are followed, limited and cancelled."""
 
 import json
+import signal
 import threading
 import time
 from contextlib import closing, contextmanager
 
 import pytest
 from fastapi.testclient import TestClient
-from service_clients import BASE, events_of
+from service_clients import BASE, events_of, served_client
 
+from cli.service_client import ServiceClient
 from drag_graph.app import DragGraph
 from drag_graph.errors import StoreLocked, StoreUnfit
 from drag_graph.jobs.runner import RunProgress
 from drag_graph.service import jobs as jobs_module
+from drag_graph.service.discovery import running_service
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.server import ServicePlace, served
@@ -91,6 +94,56 @@ def test_each_kind_of_job_does_what_the_method_does(client):
     assert [job["id"] for job in client.get(JOBS).json()["jobs"]] == [exported, refreshed, linked, distilled]
     assert client.get(JOBS, params={"limit": 1}).json()["jobs"][0]["id"] == exported
     assert 'drag_graph_jobs{state="done"} 4.0' in client.get("/metrics").text
+
+
+def test_questions_carry_what_a_line_of_a_file_has(client):
+    options = {"options": ["Salt", "Water"], "set": "chemistry", "id": 7}
+    questions = [{"question": QUESTIONS[0], "answer": answer, **options} for answer in (1, "B", "Water", 5)]
+    job = submit(client, "distill", {"questions": questions})
+    assert ended(client, job)["state"] == "done"
+    report = client.get(f"{JOBS}/{job}/result").json()
+    assert [line["line"] for line in report["rejected"]] == [4]
+    assert [query["input_id"] for query in report["queries"]] == ["7"] * 3
+    assert client.graph.show().subgraphs[0].source.metadata == {"set": "chemistry"}
+
+
+def test_corrected_questions_are_distilled_again(client):
+    client.graph.distill(QUESTIONS[:2]).result()
+    client.graph.correct(client.graph.ask(QUESTIONS[0]).id, "wrong")
+    job = submit(client, "refresh", {"corrected": True})
+    assert ended(client, job)["state"] == "done"
+    assert client.get(f"{JOBS}/{job}/result").json()["totals"]["queries"] == 1
+
+
+def test_only_commands_on_this_machine_may_name_files(client, tmp_path):
+    key = {"Authorization": f"Bearer {client.ring.add('a', 'admin', ['default'])[0]}"}
+    file = str(tmp_path / "facts.jsonl")
+    for values in ({"json": {"file": file}}, {"json": {"questions": QUESTIONS[:1], "job": "x"}}):
+        assert client.post(f"{JOBS}/distill", **values, headers=key).json()["error"]["type"] == "OwnerRequired"
+    for values in ({"paths": file}, {"text": "A", "name": "a", "sync": "true"}, {"text": "A", "name": "a", "triples": file}):
+        assert client.post(f"{JOBS}/ingest", data=values, headers=key).json()["error"]["type"] == "OwnerRequired"
+    assert ended(client, submit(client, "distill", {"file": file}))["progress"]["done"] == len(QUESTIONS)
+
+
+def test_ctrl_c_cancels_the_job_of_a_command(tmp_path):
+    seen = []
+
+    def press(progress):
+        if progress.done and not seen:
+            seen.append(progress.total)
+            signal.raise_signal(signal.SIGINT)
+
+    with ScriptedServer(delay=0.1) as teacher:
+        model = {"teacher": "openai/scripted", "teacher_base_url": teacher.url, "teacher_api_key": "k"}
+        graph = DragGraph(tmp_path / "graph.lbug", embedder="lexical", privacy="off", workers=1, **model)
+        with graph, served_client(graph) as client:
+            settings = graph.settings
+            command = ServiceClient(running_service(settings.service_path), settings, {"top_k": 3})
+            report = command.distill(QUESTIONS, on_progress=press, batch=False, leave=False)
+            job = client.get(JOBS).json()["jobs"][0]
+    assert (report.exit_code, str(report.stopped), job["state"]) == (130, report.document["stopped"], "cancelled")
+    assert 0 < report.totals()["complete"] < len(QUESTIONS) == seen[0]
+    assert job["request"]["top_k"] == 3
 
 
 def test_uploaded_files_are_read_and_replaced_by_name(client):

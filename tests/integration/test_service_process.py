@@ -19,9 +19,8 @@ from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.service.discovery import RunningService, announced, running_service
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
-from drag_graph.service.server import ServicePlace, served
+from drag_graph.service.server import ServicePlace, bound_socket, served
 from drag_graph.settings import Settings
-from drag_graph.sites.cloud.cloud_server import bound_socket
 from drag_graph.testing.server import Say, ScriptedServer
 
 COMMAND = [

@@ -1,13 +1,19 @@
 """Each route of the service, over a real embedded store."""
 
+import asyncio
 import json
+import time
+from types import SimpleNamespace
 
 import pytest
 from service_clients import QUESTION, TEXTS, events_of, filled_graph, local_client, served_client
 
 from drag_graph import errors
+from drag_graph.errors import StoreUnavailable
 from drag_graph.privacy import gate_opening
+from drag_graph.service import monitoring_routes
 from drag_graph.service.errors import STATUSES, body_of, status_of
+from drag_graph.service.service_state import ServiceState
 from drag_graph.testing.rewriting import ToldRewriter
 
 
@@ -141,6 +147,30 @@ def test_metrics_count_answers_by_outcome(graph):
     assert "drag_graph_store_bytes 0.0" not in text
     assert "drag_graph_jobs_cost_usd 0.0" in text
     assert QUESTION not in text
+
+
+def test_it_is_ready_only_if_neo4j_replies(monkeypatch):
+    begun = []
+
+    def never(*_args, **_options):
+        begun.append(1)
+        time.sleep(0.5)
+
+    def away(*_args, **_options):
+        raise StoreUnavailable("Neo4j does not answer.", hint="")
+
+    def state(query):
+        graph = SimpleNamespace(settings=SimpleNamespace(uses_neo4j=True), store=SimpleNamespace(query=query))
+        return ServiceState(graph, None, None, None)
+
+    async def twice(one):
+        return [await monitoring_routes.store_replies(one) for _ in range(2)]
+
+    monkeypatch.setattr(monitoring_routes, "PATIENCE", 0.1)
+    assert asyncio.run(twice(state(lambda *_args, **_options: None))) == [True, True]
+    assert asyncio.run(twice(state(away))) == [False, False]
+    assert asyncio.run(twice(state(never))) == [False, False]
+    assert len(begun) == 1
 
 
 def test_a_service_of_its_own_has_metrics_of_its_own(client):

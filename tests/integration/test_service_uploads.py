@@ -57,6 +57,7 @@ def find(host, port):
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("service"), Limits(allows_urls=True)) as client:
+        client.headers["Authorization"] = f"Bearer {client.ring.add('a', 'editor', ['default'])[0]}"
         yield client
 
 

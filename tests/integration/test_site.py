@@ -12,6 +12,7 @@ import tomllib
 import httpx
 import pytest
 from network import Proxy
+from site_cloud import serving_sites
 
 from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError, Withheld
 from drag_graph.model import Aggregation
@@ -22,9 +23,8 @@ from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
 from drag_graph.privacy.privacy_gate import PrivacyGate
 from drag_graph.settings import Settings
 from drag_graph.sites import wire
-from drag_graph.sites.cloud.cloud_api import Cloud
+from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.sites.cloud.cloud_asker import CloudAsker
-from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
 from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud.work_board import AWAY, WorkBoard
 from drag_graph.sites.cloud_client import CloudClient
@@ -108,7 +108,7 @@ def cloud():
 
 @pytest.fixture(scope="module")
 def address(cloud, tmp_path_factory):
-    with served(cloud, ServiceAddress("127.0.0.1", 0), tmp_path_factory.mktemp("cloud") / "operator") as address:
+    with serving_sites(cloud, tmp_path_factory.mktemp("cloud")) as address:
         yield address
 
 
@@ -405,9 +405,8 @@ def test_tls_by_a_certificate_of_ones_own(cloud, tmp_path):
     settings = Settings(embedder="lexical")
     board = WorkBoard()
     asker = CloudAsker(settings, cloud.store.registry, EMBEDDER, NearestStudent(EMBEDDER), board)
-    place = ServiceAddress("127.0.0.1", 0, certificate=cert, key=key)
     token = StoredSites(cloud.store).add("tls")
-    with served(Cloud(cloud.store, EMBEDDER, asker, board), place, tmp_path / "operator") as address:
+    with serving_sites(Cloud(cloud.store, EMBEDDER, asker, board), tmp_path, certificate=cert, key=key) as address:
         assert address.startswith("https://")
         known = CloudClient(address, "tls", token, ca=str(cert), check=lambda _: None, traffic=Traffic(tmp_path / "traffic"))
         with known:

@@ -50,6 +50,7 @@ def test_the_student_sees_the_conversation_and_rewrites_the_question(reply):
     [
         Told(""),
         Told("I see.\nThe question is about children."),
+        Told("[CONVERSATION]"),
         Told("I cannot help with that.", refused=True),
         Told("How many tablets may", truncated=True),
         Told(MalformedReply("It is empty.")),

@@ -30,7 +30,7 @@ METHODS = {
     ("keys", "revoke"): "service.revoke",
 }
 """Commands whose method is not called like them."""
-SHELLS = {("serve",), ("mcp",)}
+SHELLS = {("serve",), ("mcp",), ("cloud", "serve")}
 """Commands that run another shell over the application."""
 
 

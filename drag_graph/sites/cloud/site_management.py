@@ -1,15 +1,13 @@
 """Add, list and remove the sites of a cloud, in its store or through the process that serves it.
 
-Only one process can write to an embedded store. While a cloud serves it, commands go through that cloud's operator service.
+Only one process can write to an embedded store. While a cloud serves it, commands go through that cloud's service.
 """
 
-import json
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from drag_graph.errors import CloudError, CloudRefused, CloudUnavailable, ConfigurationError, StoreUnavailable
+from drag_graph.errors import CloudUnavailable, ConfigurationError, reported_error
 from drag_graph.identity import sha256_of
 from drag_graph.manage.erasing import compact
 from drag_graph.ports.graph_store import GraphStore
@@ -19,8 +17,6 @@ from drag_graph.sites.wire import check_name, new_token
 PATIENCE = 30.0
 COMPACTION_PATIENCE = 600.0
 """Seconds: a large file is rewritten."""
-ERRORS = {409: ConfigurationError, 503: StoreUnavailable}
-"""The errors that the operator service sends, by status code."""
 
 
 class StoredSites:
@@ -55,51 +51,37 @@ class StoredSites:
 
 
 class ServedSites:
-    """The sites of a cloud that serves on this machine, through its operator service. Otherwise as `StoredSites`."""
+    """The sites of a cloud that serves on this machine, through its service. Otherwise as `StoredSites`."""
 
-    def __init__(self, address: str, token: str) -> None:
+    def __init__(self, address: str, token: str, namespace: str) -> None:
         self._address = address
-        self._token = token
+        self._headers: Any = {"Authorization": f"Bearer {token}", "X-Namespace": namespace.encode()}
 
     def sites(self) -> list[dict[str, Any]]:
         """Return all sites, and which of them are connected."""
-        return list(self._request("GET", "/v1/sites"))
+        return list(self._request("GET"))
 
     def add(self, name: str) -> str:
         """See StoredSites."""
-        return str(self._request("POST", f"/v1/sites/{name}")["token"])
+        return str(self._request("PUT", f"/{name}")["token"])
 
     def remove(self, name: str) -> None:
         """See StoredSites."""
-        self._request("DELETE", f"/v1/sites/{name}")
+        self._request("DELETE", f"/{name}")
 
     def compact(self) -> str:
         """See StoredSites."""
-        return str(self._request("POST", "/v1/compaction", COMPACTION_PATIENCE)["store"])
+        return str(self._request("POST", "/compact", COMPACTION_PATIENCE)["store"])
 
-    def _request(self, method: str, path: str, patience: float = PATIENCE) -> Any:
+    def _request(self, method: str, path: str = "", patience: float = PATIENCE) -> Any:
         import httpx
 
-        headers = {"Authorization": f"Bearer {self._token}"}
         try:
-            with httpx.Client(base_url=self._address, headers=headers, timeout=patience, trust_env=False) as client:
-                reply = client.request(method, path)
+            url = f"{self._address}/api/v1/sites{path}"
+            reply = httpx.request(method, url, headers=self._headers, timeout=patience, trust_env=False)
             body = reply.json()
         except (httpx.HTTPError, ValueError) as error:
             raise CloudUnavailable(f"The cloud on this machine does not answer: {type(error).__name__}.") from error
-        if reply.status_code in ERRORS:
-            raise ERRORS[reply.status_code](body["detail"], hint=body["hint"])
         if reply.is_error:
-            raise CloudRefused(f"The cloud on this machine refused: {body.get('detail', reply.status_code)}.")
+            raise reported_error(body)
         return body
-
-
-def running_cloud(file: Path) -> ServedSites | None:
-    """Return the cloud that serves the store with this operator file, or None if none is running."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        served = ServedSites(content["address"], content["token"])
-        served.sites()
-    except (OSError, ValueError, KeyError, CloudError):
-        return None  # there is no file, or a killed cloud has left it
-    return served
