@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drag_graph.version import __version__
 
 if TYPE_CHECKING:
-    from drag_graph.app import DragGraph, RunHandle
+    from drag_graph.app import AsyncDragGraph, DragGraph, RunHandle
     from drag_graph.app.answer_audit import Audit
     from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
     from drag_graph.errors import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "AsyncDragGraph",
     "Audit",
     "BudgetReached",
     "ConfigurationError",
@@ -58,7 +59,7 @@ __all__ = [
     "__version__",
 ]
 _MODULES = {
-    **dict.fromkeys(("DragGraph", "RunHandle"), "app"),
+    **dict.fromkeys(("AsyncDragGraph", "DragGraph", "RunHandle"), "app"),
     "Audit": "app.answer_audit",
     **dict.fromkeys(("GivenAnswer", "GivenAnswers"), "app.answer_results"),
     **dict.fromkeys(("BudgetReached", "ConfigurationError", "DragGraphError", "Interrupted", "ModelError"), "errors"),

@@ -1,7 +1,8 @@
 """Long work that can be waited for, watched and cancelled."""
 
+import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar, cast
 
 from drag_graph.app.resources import Resources
@@ -15,7 +16,7 @@ class RunHandle(Generic[Report]):
 
     A method that starts long work waits for it by default and raises the error that stopped it; the error then has the
     unfinished `report`. With `wait=False` the method returns at once, and the work continues in its own thread, even after
-    the application is closed.
+    the application is closed. In a coroutine, `await handle` waits for the report.
     """
 
     def __init__(self, work: Callable[[Interruption], Report], resources: Resources, *, wait: bool = True) -> None:
@@ -67,6 +68,9 @@ class RunHandle(Generic[Report]):
             stopped.report = self._report
             raise stopped
         return cast("Report", self._report)
+
+    def __await__(self) -> Generator[Any, None, Report]:
+        return asyncio.to_thread(self.result).__await__()
 
     def _run(self) -> None:
         try:

@@ -67,7 +67,7 @@ def api():
             continue
         if fields := getattr(value, "model_fields", None):
             lines += [f"    {field}: {short(inspect.formatannotation(info.annotation))}" for field, info in fields.items()]
-        else:
+        elif name != "AsyncDragGraph":  # derived from DragGraph
             lines += [f"    {line}" for line in members(value)]
     return "\n".join(lines) + "\n"
 

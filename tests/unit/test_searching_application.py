@@ -1,8 +1,10 @@
 """`DragGraph.search`, restrictions of `ask` and `ask_all`, and the index that writers leave ready."""
 
+import asyncio
+
 import pytest
 
-from drag_graph.app import DragGraph
+from drag_graph.app import AsyncDragGraph, DragGraph
 from drag_graph.ask.asker import Asker
 from drag_graph.errors import ConfigurationError, StoreUnfit
 from drag_graph.model import Aggregation, Query
@@ -108,6 +110,17 @@ def test_a_restriction_excludes_what_it_cannot_restrict(graph):
     with pytest.raises(ConfigurationError, match="cloud cannot be asked about some sources only"):
         graph.ask(QUESTION, tags=["power"], cloud="https://cloud.example")
     assert graph.ask(QUESTION, sources=["wood.txt"], cloud="https://cloud.example", local=True, privacy="off").lines
+
+
+def test_asynchronous_methods_take_the_same_arguments(graph):
+    async def search():
+        async with AsyncDragGraph("graph.lbug", embedder="lexical", student="nearest") as other:
+            found = await other.search(QUESTION, limit=1, sources=["wood*"])
+            return found, await other.ask(QUESTION, sources=["wood*"])
+
+    found, answer = asyncio.run(search())
+    assert names(found) == {"wood.txt"}
+    assert {line.source_id for line in answer.lines} == {source.id for source in found.sources}
 
 
 class Longest:
