@@ -51,7 +51,7 @@ check: $(VENV)/.dev  ## Lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-models: $(VENV)/.dev  ## Fetch the real language models for `llm` and the evaluations (1.4 GB, once)
+models: $(VENV)/.dev  ## Fetch the real language models for `llm` and evaluations (1.4 GB, once)
 	$(BIN)/python bench/fetch_models.py
 
 llm: models  ## The tests with real language models
