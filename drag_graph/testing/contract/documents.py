@@ -14,7 +14,7 @@ from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Reduction, SourceFilter, StoredSource
 from drag_graph.report.audit_document import subgraph_text
 from drag_graph.testing.builders import as_distilled, expected, make_answer, make_document_subgraph, make_subgraph
-from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
+from drag_graph.testing.contract.base import Contract, assert_same, records_of
 from drag_graph.testing.contract.exchanging import in_memory, lines, load
 from drag_graph.testing.contract.linking import NOW, Angles
 from drag_graph.testing.finding import audit_document
@@ -144,18 +144,17 @@ class DocumentContract(Contract):
         assert [item.id for item in store.answers(graph.source_id)] == [answer.id]
         assert "Report 0" in subgraph_text(there)
 
-    def test_it_is_exported_and_imported(self, open_store: OpenStore, namespace: str) -> None:
+    def test_it_is_exported_and_imported(self, store: GraphStore, namespace: str) -> None:
         graph = as_distilled(make_document_subgraph(namespace=namespace))
-        with open_store(namespace) as store:
-            store.save([graph], PLAIN)
-            exported, canonical = lines(store), set(canonical_lines(store.records()))
-        with open_store(f"{namespace}-other") as other:
-            assert load(other, exported).counts["new"] == 1
-            back = lines(other)
+        store.save([graph], PLAIN)
+        exported, canonical = lines(store), set(canonical_lines(store.records()))
         with in_memory(namespace) as memory:
-            assert load(memory, back).counts["new"] == 1
+            assert load(memory, exported).counts["new"] == 1
             assert set(canonical_lines(memory.records())) == canonical
-            assert lines(memory) == exported
+            back = lines(memory)
+        store.erase([graph.source_id])
+        assert load(store, back).counts["new"] == 1
+        assert lines(store) == exported
 
     def test_erased_it_leaves_nothing(self, store: GraphStore, namespace: str, graph: Subgraph) -> None:
         query = make_subgraph(namespace=namespace)

@@ -153,23 +153,6 @@ class ExchangeContract(Contract):
         assert load(store, lines_of_file).counts["unchanged"] == 1
         assert lines(store) == [head, line, end]
 
-    def test_ids_are_those_of_the_namespace_that_is_imported_into(self, open_store: OpenStore, namespace: str) -> None:
-        with open_store(namespace) as store:
-            fill(store, 4)
-            exported = lines(store)
-        with open_store(f"{namespace}-other") as store:
-            assert load(store, exported).counts["new"] == len(exported) - 2
-            there = as_distilled(make_subgraph("first", namespace=store.namespace, embedding=VECTOR))
-            (graph,) = store.read([there.query.id])
-            assert {item.id for item in graph.evidence} == {item.id for item in there.evidence}
-            assert {item.id for item in graph.triples} == {item.id for item in there.triples}
-            assert "A teacher's sentence: ü." in {edge.statement for edge in graph.edges}
-            assert load(store, exported).counts["unchanged"] == len(exported) - 2
-            moved = lines(store)
-        with in_memory(namespace) as other:
-            load(other, moved)
-            assert lines(other) == exported, "the way back leads to the same"
-
     def test_what_has_another_embedder_is_refused(self, store: GraphStore) -> None:
         fill(store, 1)
         exported, records = lines(store), records_of(store)
