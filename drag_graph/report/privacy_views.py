@@ -11,7 +11,9 @@ from drag_graph.report.offline_page import offline_page
 def privacy_page(document: Mapping[str, Any]) -> str:
     """Return a `privacy check` document as a page that opens offline."""
     checks = [check_view(entry) for entry in document["queries"]]
-    return offline_page("privacy.html", title="What would be sent", summary=summary(document["totals"]), checks=checks)
+    return offline_page(
+        "privacy.html", title="What would be sent", summary=summary(document["totals"]), checks=checks, sent=None
+    )
 
 
 def check_view(entry: Mapping[str, Any]) -> View:

@@ -239,7 +239,7 @@ def estimated(caller: Caller, body: DistillRequest) -> dict[str, Any]:
     """Return what a distillation would take. Raises ConfigurationError for unusable settings."""
     questions, values = _questions(caller, body)
     file = values.pop("file", None)
-    settings = {name: value for name, value in values.items() if name not in {"add", "job"}}
+    settings = {name: value for name, value in values.items() if name not in {"add", "job", "replace"}}
     return caller.graph.estimate_distill(FilePath(file) if file else questions, **settings).to_dict()
 
 

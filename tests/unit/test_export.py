@@ -1,11 +1,7 @@
 """The canonical export: equal content, equal bytes."""
 
 import json
-import math
 
-import pytest
-
-from drag_graph.errors import StoreUnfit
 from drag_graph.manage.canonical_export import VOLATILE, canonical_lines
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_answer, make_subgraph
@@ -57,12 +53,3 @@ def test_half_a_character_is_escaped_and_the_rest_stays_readable():
     (line,) = [line for line in lines if '"whole"' in line]
     assert "\U0001f9ea ü" in line
     assert json.loads(line.encode())["properties"]["metadata"] == odd
-
-
-@pytest.mark.parametrize("number", [math.nan, math.inf])
-def test_a_number_that_json_has_not_is_refused_in_words(number):
-    records = list(filled([1]).records())
-    triple = next(record for record in records if record.get("type") == "TRIPLE")
-    triple["properties"]["confidence"] = number
-    with pytest.raises(StoreUnfit, match=f"TRIPLE {triple['id']}"):
-        list(canonical_lines(records))
