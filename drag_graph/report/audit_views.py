@@ -21,6 +21,8 @@ from drag_graph.report.offline_page import offline_page
 
 CITATION = re.compile(r"\[(\d{1,4})\]")
 SECOND = 1_000
+RULES = "patterns/"
+"""How the name of the rules begins where a call names its model: they receive nothing."""
 LONGEST_LINK = 1_000
 """Characters of a question in an address."""
 View = dict[str, Any]
@@ -43,7 +45,9 @@ def answer_view(document: Mapping[str, Any], question: str, *, page: str | None 
         "notes": notes,
         "reason": f"{reason[:1].upper()}{reason[1:]}." if reason else "",
         "nearest": (document.get("nearest") or {}).get("text", ""),
-        "facts": [
+        "facts": []
+        if not is_given
+        else [
             {"name": "Confidence", "value": f"{document['confidence']:.2f}"},
             {"name": "Student", "value": document["student"] or "none"},
             {"name": "Read", "value": f"{document['prompt_tokens']:,} tokens"},
@@ -148,6 +152,7 @@ def _record(audit: Mapping[str, Any]) -> View:
                 else [str(message["content"]) for message in seen["messages"]],
             }
             for seen in audit["privacy"].get("teacher_saw", ())
+            if not seen["model"].startswith(RULES)
         ],
     }
 

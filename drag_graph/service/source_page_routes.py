@@ -17,6 +17,7 @@ from drag_graph.manage.source_listing import SourceState
 from drag_graph.model import Subgraph
 from drag_graph.report.audit_views import marked, moment
 from drag_graph.service.asking_routes import Id, ShortText, WholeId, erased_source
+from drag_graph.service.errors import RequestRefused
 from drag_graph.service.job_routes import MOST_FILES, Queue, submit_documents
 from drag_graph.service.page_routes import PageAdmin, PageEditor, PageReader
 from drag_graph.service.pages import HEADERS, form_of, listed, render, text_of
@@ -94,6 +95,9 @@ async def add_sources(request: Request, caller: PageEditor, queue: Queue) -> Res
             ("files", file) for file in form.getlist("files") if isinstance(file, UploadFile) and file.filename
         ]
         values += [(name, text) for name in ("text", "name") if (text := text_of(form, name))]
+        if not values:
+            hint = "Choose files, or type a name and a text."
+            raise RequestRefused(422, "DocumentsRefused", "There is nothing to add.", hint=hint)
         values += [("tags", tag) for tag in listed(text_of(form, "tags"))]
         job = await submit_documents(queue, caller, FormData(values), allows_urls=False)
     finally:
