@@ -134,7 +134,9 @@ class SitesGroup(ResourceUser):
         applied = resources.settings
         gate = resources.gate(applied)
         with make_cloud_client(applied, gate) as client:
-            knowledge = Knowledge(applied, resources.store, resources.embedder(applied))
+            with resources.store() as store:
+                embedder = resources.gated_embedder(store.embedder())
+            knowledge = Knowledge(applied, resources.store, embedder)
             release = Release(applied.release, applied.never_leave, gate.generalised_passage if gate else None)
             SiteService(client, knowledge, release).run(stop)
 

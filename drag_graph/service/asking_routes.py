@@ -209,14 +209,20 @@ async def privacy_check(body: PrivacyRequest, caller: Reader) -> JSONResponse:
 
 @router.get("/privacy/sent")
 async def privacy_sent(caller: Admin) -> JSONResponse:
-    """Count what models and the cloud have received, by day and destination. Covers all namespaces."""
+    """Count what models and the cloud have received, by day and destination, in all namespaces. Keys are refused."""
+    require_all_namespaces(caller)
     return JSONResponse((await run_in_threadpool(caller.graph.privacy.sent)).to_dict())
 
 
 @router.post("/query")
 async def query(body: CypherRequest, caller: Admin) -> JSONResponse:
     """Execute a read-only Cypher statement. It sees all namespaces, so callers with a key are refused."""
-    if ALL_NAMESPACES not in caller.namespaces:
-        hint = "Use `drag-graph query` on the machine of the service."
-        raise RequestRefused(403, "NamespaceRefused", "A statement sees all namespaces, a key only some.", hint=hint)
+    require_all_namespaces(caller)
     return JSONResponse((await run_in_threadpool(partial(caller.graph.store.query, **body.model_dump()))).to_dict())
+
+
+def require_all_namespaces(caller: Caller) -> None:
+    """Raise RequestRefused for a caller with a key, who may see some namespaces only."""
+    if ALL_NAMESPACES not in caller.namespaces:
+        hint = "Use the command line, or the service without a key, on its machine."
+        raise RequestRefused(403, "NamespaceRefused", "This covers all namespaces, a key only some.", hint=hint)

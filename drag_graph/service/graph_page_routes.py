@@ -20,6 +20,8 @@ from drag_graph.service.service_state import state_of
 
 OfId = Annotated[str, StringConstraints(pattern=SHORT_ID)]
 Ids = Annotated[list[OfId], Query(max_length=100)]
+LONGEST_ADDRESS = 8_000
+"""Characters of an address that servers accept."""
 router = APIRouter()
 
 
@@ -71,4 +73,5 @@ def _neo4j_browser(graph: DragGraph, picture: GraphPicture) -> dict[str, str] | 
         return None
     statement = picture.to_cypher(graph.settings.namespace)
     address = f"http://{urlsplit(graph.settings.store).hostname}:7474/browser/"
-    return {"statement": statement, "href": f"{address}?{urlencode({'cmd': 'edit', 'arg': statement})}"}
+    href = f"{address}?{urlencode({'cmd': 'edit', 'arg': statement})}"
+    return {"statement": statement, "href": href if len(href) < LONGEST_ADDRESS else address}

@@ -114,7 +114,14 @@ def _lines_of(content: bytes, name: str, graph: DragGraph) -> list[InputLine]:
 
 def _documents(lines: Iterable[InputLine]) -> list[dict[str, Any]]:
     return [
-        {"question": one.text, "options": list(one.options) or None, "id": one.input_id or None, "domain": one.domain}
+        {
+            **one.metadata,
+            "question": one.text,
+            "options": list(one.options) or None,
+            "answer": one.gold,
+            "id": one.input_id or None,
+            "domain": one.domain,
+        }
         for one in (line.query for line in lines)
         if one is not None
     ]

@@ -30,6 +30,8 @@ from drag_graph.settings import Settings, changed_settings
 
 JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="The id of a job.")]
 MOST_FILES = 100
+MOST_PATHS = 100_000
+"""Maximum number of paths of a command on this machine."""
 POLL = 0.2
 """Seconds between two checks for changes of a job."""
 router = APIRouter(prefix="/api/v1/jobs", responses=REPLIES)
@@ -50,7 +52,7 @@ class RunSettings(RequestBody):
     strategy: Strategy | None = None
     merge: Merge | None = None
     threshold: Fraction | None = None
-    budget_usd: Annotated[float, Field(ge=0)] | None = None
+    budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     retry_quarantined: bool = False
 
 
@@ -93,7 +95,7 @@ class IngestForm(RequestBody):
     strategy: Strategy | None = None
     merge: Merge | None = None
     threshold: Fraction | None = None
-    budget_usd: Annotated[float, Field(ge=0)] | None = None
+    budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     paths: list[str] | None = None
     triples: str | None = None
     sync: bool | None = None
@@ -174,7 +176,9 @@ async def ingest(request: Request, caller: Editor, queue: Queue) -> JSONResponse
     """
     # Parsed here, after the key is known to be valid.
     limits = state_of(request).limits
-    async with request.form(max_files=MOST_FILES, max_fields=MOST_FILES, max_part_size=limits.upload_bytes) as form:
+    async with request.form(
+        max_files=MOST_FILES, max_fields=MOST_PATHS if caller.is_owner else MOST_FILES, max_part_size=limits.upload_bytes
+    ) as form:
         return JSONResponse(await submit_documents(queue, caller, form, allows_urls=limits.allows_urls), 202)
 
 
@@ -312,8 +316,13 @@ async def _documents(form: FormData, files: Sequence[UploadFile], caller: Caller
 
 
 def job_document(queue: JobQueue, found: ServiceJob) -> dict[str, Any]:
-    """Return a job as the routes send it: with how far it is now."""
-    return {**found.to_dict(), "progress": queue.progress(found)}
+    """Return a job as the routes send it: with how far it is now, and of paths on this machine the names only."""
+    document = found.to_dict()
+    request = document["request"]
+    names: dict[str, Any] = {key: FilePath(request[key]).name for key in ("file", "triples") if request.get(key)}
+    if paths := request.get("paths"):
+        names["paths"] = [FilePath(path).name for path in paths]
+    return {**document, "request": {**request, **names}, "progress": queue.progress(found)}
 
 
 async def _followed(queue: JobQueue, job_id: str, namespace: str) -> AsyncIterator[str]:
