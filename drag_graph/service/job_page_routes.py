@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from drag_graph.app.application import DragGraph
+from drag_graph.errors import NotStored
 from drag_graph.inputs import InputLine, queries_in
 from drag_graph.report.audit_views import moment
 from drag_graph.service.access import Caller
@@ -156,6 +158,7 @@ def _failures(graph: DragGraph, report: Mapping[str, Any]) -> list[tuple[str, st
     """Return name and reason of each document, question or line of a report that failed."""
     found = [(one["name"], one["error"]) for one in report.get("documents", ()) if one["status"] == "failed"]
     if any(one["status"] == "quarantined" for one in report.get("queries", ())):
-        run = graph.runs.show(report["run_id"], statuses=["quarantined"])
-        found += [(one.question, one.result.error or "") for one in run.queries]
+        with suppress(NotStored):  # the ledger with the run may have been replaced
+            run = graph.runs.show(report["run_id"], statuses=["quarantined"])
+            found += [(one.question, one.result.error or "") for one in run.queries]
     return found + [(f"Line {one['line']}", one["reason"]) for one in report.get("rejected", ())]
