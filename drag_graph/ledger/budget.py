@@ -63,14 +63,16 @@ class Budget:
         """Replace a reservation by the call's actual cost; settling it again is not paid twice."""
         actual = nanos(actual_usd)
         with self._changed:
-            self._spent_here += actual
-            if reservation.key is not None:
-                # First, so that nobody waits for this call even if the file fails.
-                self._open.pop(reservation.key, None)
+            if reservation.key is None:
+                self._spent_here += actual
+                if actual:
+                    self._account.spend(actual)
+                return
+            # First, so that nobody waits for this call even if the file fails.
+            if self._open.pop(reservation.key, None) is not None:
+                self._spent_here += actual
                 self._changed.notify_all()
-                self._account.settle(reservation.key, reservation.amount, actual)
-            elif actual:
-                self._account.spend(actual)
+            self._account.settle(reservation.key, reservation.amount, actual)
 
     def _reserve(self, amount: int, limit: int) -> int:
         while True:

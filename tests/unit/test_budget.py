@@ -67,6 +67,17 @@ def test_settling_twice_counts_once():
     assert budget.spent_usd == 0.2
 
 
+def test_settling_twice_does_not_hide_what_other_runs_spent():
+    file = LedgerFile()
+    ours, others = (Budget(1.0, Account(file, "job")) for _ in range(2))
+    others.settle(others.reserve(0.3), 0.3)
+    reservation = ours.reserve(0.5)
+    ours.settle(reservation, 0.2)
+    ours.settle(reservation, 0.2)
+    with pytest.raises(BudgetReached, match=r"\$0\.50 of the budget of \$1\.00 is spent, \$0\.30 of it by other runs"):
+        ours.reserve(0.9)
+
+
 def test_a_reservation_waits_for_calls_in_flight_that_may_cost_less():
     budget = Budget(1.0)
     first = budget.reserve(0.9)
