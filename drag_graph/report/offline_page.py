@@ -20,26 +20,28 @@ _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class WebFile:
-    """A file that pages refer to, or include."""
+    """A file that pages refer to, or include. `digest` is the SHA-256 of its content."""
 
     content: bytes
     media_type: str
+    digest: bytes
 
     @property
     def version(self) -> str:
         """A short hash of the content."""
-        return hashlib.sha256(self.content).hexdigest()[:16]
+        return self.digest.hex()[:16]
 
     @property
     def csp_hash(self) -> str:
         """The source expression by which a Content-Security-Policy allows the content in a page."""
-        return f"'sha256-{b64encode(hashlib.sha256(self.content).digest()).decode()}'"
+        return f"'sha256-{b64encode(self.digest).decode()}'"
 
 
 @cache
 def web_file(name: str) -> WebFile:
     """Return a file by its name, which is a key of `MEDIA_TYPES`."""
-    return WebFile((files("drag_graph.service") / "web" / name).read_bytes(), MEDIA_TYPES[name])
+    content = (files("drag_graph.service") / "web" / name).read_bytes()
+    return WebFile(content, MEDIA_TYPES[name], hashlib.sha256(content).digest())
 
 
 def fragment(template: str, **values: Any) -> str:

@@ -81,7 +81,7 @@ async def sources_page(request: Request, caller: PageReader, wanted: Annotated[S
 async def source_page(source_id: Id, request: Request, caller: PageReader) -> Response:
     """Show a source with its passages."""
     stored = await run_in_threadpool(caller.graph.show, source_id)
-    source = _source_view(stored.subgraph, stored.rejected.ids)
+    source = _source_view(stored.subgraph) | _content_view(stored.subgraph, stored.rejected.ids)
     return render(request, "source.html", caller=caller, title=source["name"][:80], source=source, going=[])
 
 
@@ -111,7 +111,7 @@ async def erase_page(source_id: WholeId, request: Request, caller: PageAdmin) ->
     stored = await run_in_threadpool(caller.graph.show, source_id)
     report = await run_in_threadpool(partial(caller.graph.store.erase, source_id, dry_run=True))
     going = [f"{number} {WORDS.get(kind, kind)}" for kind, number in report.to_dict()["would_erase"].items() if number]
-    source = {**_source_view(stored.subgraph), "passages": [], "claims": []}
+    source = _source_view(stored.subgraph) | {"passages": [], "claims": []}
     return render(request, "source.html", caller=caller, title="Delete", source=source, going=going)
 
 
@@ -138,16 +138,9 @@ def _hit_views(found: Mapping[str, Any], wanted: str) -> list[dict[str, Any]]:
     return [{**one, "texts": texts[one["id"]]} for one in found["sources"] if one["id"] in texts]
 
 
-def _source_view(graph: Subgraph, wrong: frozenset[str] = frozenset()) -> dict[str, Any]:
-    claims_of = claims_of_edges(graph, graph.usable_edges)
+def _source_view(graph: Subgraph) -> dict[str, Any]:
+    """Return what a list shows of a source."""
     document = graph.document
-    passages = [
-        {
-            "text": chunk.text,
-            "where": " · ".join(filter(None, (" > ".join(chunk.heading), f"page {chunk.page}" if chunk.page else ""))),
-        }
-        for chunk in graph.chunks
-    ] or [{"text": one.text, "where": ""} for one in graph.evidence]
     numbers = f"{len(graph.evidence)} passages, {len(graph.triples)} claims"
     dated = f"dated {document.date}" if document and document.date else ""
     added = f"added {moment(graph.created_at)}"
@@ -156,6 +149,20 @@ def _source_view(graph: Subgraph, wrong: frozenset[str] = frozenset()) -> dict[s
         "name": graph.title,
         "tags": list(document.tags) if document else [],
         "facts": [one for one in ("document" if document else "question", dated, numbers, added) if one],
+    }
+
+
+def _content_view(graph: Subgraph, wrong: frozenset[str]) -> dict[str, Any]:
+    """Return the passages and claims of a source. `wrong` are the ids of claims that a person marked wrong."""
+    claims_of = claims_of_edges(graph, graph.usable_edges)
+    passages = [
+        {
+            "text": chunk.text,
+            "where": " · ".join(filter(None, (" > ".join(chunk.heading), f"page {chunk.page}" if chunk.page else ""))),
+        }
+        for chunk in graph.chunks
+    ] or [{"text": one.text, "where": ""} for one in graph.evidence]
+    return {
         "passages": passages,
         "claims": [
             {
