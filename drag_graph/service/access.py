@@ -35,6 +35,11 @@ class Caller:
     is_owner: bool = False
     """Whether the caller has the token of this machine, which only the user who runs the service can read."""
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether the caller sees all namespaces, which no key does."""
+        return ALL_NAMESPACES in self.namespaces
+
     def may(self, role: KeyRole) -> bool:
         """Whether the caller has this role or a higher one."""
         return includes(self.role, role)

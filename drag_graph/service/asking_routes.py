@@ -19,7 +19,6 @@ from drag_graph.ports.setting_types import Fraction, NonNegativeInt, PositiveInt
 from drag_graph.service.access import Caller, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.errors import REPLIES, RequestRefused
-from drag_graph.service.keys import ALL_NAMESPACES
 from drag_graph.service.service_state import state_of
 
 Reader = Annotated[Caller, Depends(requires("reader"))]
@@ -223,6 +222,6 @@ async def query(body: CypherRequest, caller: Admin) -> JSONResponse:
 
 def require_all_namespaces(caller: Caller) -> None:
     """Raise RequestRefused for a caller with a key, who may see some namespaces only."""
-    if ALL_NAMESPACES not in caller.namespaces:
+    if not caller.sees_all:
         hint = "Use the command line, or the service without a key, on its machine."
         raise RequestRefused(403, "NamespaceRefused", "This covers all namespaces, a key only some.", hint=hint)

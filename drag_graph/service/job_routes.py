@@ -37,7 +37,16 @@ POLL = 0.2
 router = APIRouter(prefix="/api/v1/jobs", responses=REPLIES)
 
 
-class RunSettings(RequestBody):
+class AggregationSettings(RequestBody):
+    """How the triples of a source are merged, and what a run may cost."""
+
+    strategy: Strategy | None = None
+    merge: Merge | None = None
+    threshold: Fraction | None = None
+    budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+class RunSettings(AggregationSettings):
     """The settings that a caller may choose. The service uses its own models, addresses and files."""
 
     plan: Literal["lean", "paper"] | None = None
@@ -49,10 +58,6 @@ class RunSettings(RequestBody):
     rank_relations: bool | None = None
     statements: Literal["joined", "teacher"] | None = None
     top_k: PositiveInt | None = None
-    strategy: Strategy | None = None
-    merge: Merge | None = None
-    threshold: Fraction | None = None
-    budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     retry_quarantined: bool = False
 
 
@@ -81,7 +86,7 @@ class DistillRequest(RunSettings):
     add: bool = False
 
 
-class IngestForm(RequestBody):
+class IngestForm(AggregationSettings):
     """The fields of a form with documents, except its files.
 
     Only commands on the service's machine may pass `paths`, `triples`, `sync` and `compact`: the service reads its own files.
@@ -92,10 +97,6 @@ class IngestForm(RequestBody):
     url: str | None = None
     tags: list[str] | None = None
     chunk_size: PositiveInt | None = None
-    strategy: Strategy | None = None
-    merge: Merge | None = None
-    threshold: Fraction | None = None
-    budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     paths: list[str] | None = None
     triples: str | None = None
     sync: bool | None = None

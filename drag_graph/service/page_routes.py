@@ -22,7 +22,6 @@ from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest, Req
 from drag_graph.service.browser_sessions import LONGEST
 from drag_graph.service.correction_routes import CorrectionRequest, corrected
 from drag_graph.service.errors import RequestRefused
-from drag_graph.service.keys import ALL_NAMESPACES
 from drag_graph.service.listed_options import listed_options
 from drag_graph.service.pages import FOREVER, HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
@@ -187,8 +186,7 @@ async def _ask_page(
 async def _privacy_page(
     request: Request, caller: Caller, question: str = "", checks: Sequence[Mapping[str, Any]] = ()
 ) -> Response:
-    sees_all = ALL_NAMESPACES in caller.namespaces
-    sent = (await run_in_threadpool(caller.graph.privacy.sent)).to_dict() if sees_all else None
+    sent = (await run_in_threadpool(caller.graph.privacy.sent)).to_dict() if caller.sees_all else None
     values: dict[str, Any] = {"question": question, "checks": checks, "sent": sent}
     return render(request, "privacy.html", caller=caller, title="Privacy", **values)
 
