@@ -102,10 +102,6 @@ class JobReport(ServiceReply):
         """Return counts, cost and seconds."""
         return dict(self.document["totals"])
 
-    def tail(self) -> dict[str, Any]:
-        """Return what follows the results in the `--json` document."""
-        return {name: self.document[name] for name in ("rejected", "totals", "stopped")}
-
 
 class ServiceClient:
     """Asks, searches, audits, distills and ingests through the service that holds the store of `settings`.

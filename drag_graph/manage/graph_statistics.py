@@ -4,13 +4,10 @@ A *thing* is a cluster of concepts, a concept without a cluster, or, before link
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from drag_graph.ports.linked_edges import LinkedEdge
-
-Link = tuple[str, str, float]
-"""Source, target, weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +27,3 @@ def names_of(edges: Iterable[LinkedEdge], ids: Collection[str]) -> dict[str, str
             if id_ in names:
                 names[id_][name] += 1
     return {id_: min(counts, key=lambda name: (-counts[name], name)) for id_, counts in names.items() if counts}
-
-
-def links(edges: Iterable[LinkedEdge]) -> Iterator[Link]:
-    """Yield ends and confidence of each edge, to group by."""
-    return ((edge.source, edge.target, edge.confidence) for edge in edges)
