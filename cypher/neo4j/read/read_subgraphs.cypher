@@ -1,13 +1,14 @@
 // what: reads whole subgraphs; the items of the lists are in the order of drag_graph/stores/neo4j/neo4j_rows.py. What another
 //     transaction commits shows while this one reads, so the revision is read before the parts and after them: by a
-//     name that the planner does not know, as it would give what it has read before
+//     name that the planner does not know, as it would give what it has read before. The head itself can be half of one
+//     transaction and half of another; head_sha256 and the end of the revision repeat what it must be
 // parameters: namespace, source_ids
 // returns: one row a source that is stored: head (a map), calls, chunks, evidence, entities, triples, edges, stamp, revision
 UNWIND $source_ids AS id
 MATCH (q:Source {id: id})
 USING INDEX SEEK q:Source(id)
 WHERE q.namespace = $namespace
-WITH q, [q.revision, q.sizes, q.call_ids] AS stamp, 'revision' AS again
+WITH q, [q.revision, q.sizes, q.call_ids, q.head_sha256] AS stamp, 'revision' AS again
 WITH q, stamp, again,
   q {.id, .text, .options, .domain, .complexity, .input_id, .metadata, .name, .uri, .sha256, .media_type, .modified_at, .date, .tags,
     .settings_hash, .status, .graph, .blind, .embedding, .created_at, .expires_at, .aggregation} AS head,

@@ -80,8 +80,9 @@ CALL (pairs) {
 }
 WITH q, top_k, found, ranked[..top_k] AS edges
 SET q.graph = CASE WHEN found = 0 THEN 'evidence_only' WHEN size(edges) = 0 THEN 'multigraph' ELSE 'simple' END,
-  q.sizes = q.sizes[..4] + size(edges), q.revision = randomUUID(),
+  q.sizes = q.sizes[..4] + size(edges),
   q.aggregation = $strategy + ' ' + $merge + ' ' + toString($threshold) + ' ' + toString(top_k)
+SET q.revision = randomUUID() + ' ' + q.graph + ' ' + q.aggregation
 WITH q, edges, [e IN edges WHERE e.denied <> [] | e.s] AS denying
 UNWIND range(0, size(edges) - 1) AS rank
 WITH q, rank, edges, edges[rank] AS edge, denying

@@ -3,14 +3,16 @@
 The fields here are in the order of the positions there.
 """
 
+from array import array
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
 from drag_graph.graph.proof import own_refs, proof_of
 from drag_graph.graph.search_terms import hidden_terms
 from drag_graph.model import Answer, Chunk, Subgraph
 from drag_graph.stores.shared import shared_rows as rows
-from drag_graph.stores.shared.shared_rows import source_row
+from drag_graph.stores.shared.shared_rows import as_json, source_row
 from drag_graph.stores.shared.transaction import Row
 from drag_graph.values import Value
 
@@ -38,6 +40,8 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 """The parts of a subgraph in a row of `read_subgraphs`, with what the items of each hold."""
 
+_WRITTEN = sorted({*rows.QUERY, "metadata", *rows.DOCUMENT, *rows.OWN} - {"namespace", "graph"})
+
 
 def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
     """Return the parameter of `save_subgraphs` for one subgraph. If it is not `new`, the node of its source already exists."""
@@ -47,9 +51,10 @@ def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
     row, label = source_row(subgraph), "Query" if subgraph.document is None else "Document"
     terms = hidden_terms(subgraph.title) or None if subgraph.document is None else None
     sizes = [len(subgraph.calls), len(subgraph.evidence), len(subgraph.entities), len(subgraph.triples)]
+    added = {"graph": "evidence_only", "sizes": sizes, "terms": terms, "head_sha256": _head_sha256(row)}
     return [
         # No vector is no property.
-        {**row, "embedding": row["embedding"] or None, "graph": "evidence_only", "sizes": sizes, "terms": terms},
+        {**row, "embedding": row["embedding"] or None, **added},
         subgraph.source_id,
         [_values(item, CALL) for item in subgraph.calls],
         [[*_values(item, EVIDENCE), hidden_terms(item.text) or None] for item in subgraph.evidence],
@@ -72,15 +77,26 @@ def _context_terms(title: str, chunk: Chunk) -> str:
     return "\n".join(filter(None, [*context, hidden_terms("\n".join([*context, chunk.text]))]))
 
 
+def _head_sha256(head: Row) -> str:
+    """Return the hash of all that is written to a source's node but the results of aggregation."""
+    written = as_json({name: head.get(name) for name in _WRITTEN}).encode()
+    return sha256(written + array("d", head["embedding"] or ()).tobytes()).hexdigest()
+
+
 def is_whole(row: Row) -> bool:
     """Return whether a row of `read_subgraphs` shows a single state of the subgraph (docs/adr/0010).
 
     A reader of Neo4j sees commits of others while it reads, even partly. So the revision must be the same before and after, and
-    the parts must be complete and refer to each other. Subgraphs of an earlier version have neither revision nor sizes.
+    the parts must be complete and refer to each other. The properties of one node are committed one by one too, so the head
+    must be the one that was written with them. Subgraphs of an earlier version have no revision, sizes or hash of the head.
     """
-    (before, sizes, call_ids), after = row["stamp"], row["revision"]
+    (before, sizes, call_ids, head_sha256), after = row["stamp"], row["revision"]
     if before != after or sizes is None:
         return bool(before == after)
+    if head_sha256 and (
+        head_sha256 != _head_sha256(row["head"]) or not before.endswith(f" {row['head']['graph']} {row['head']['aggregation']}")
+    ):
+        return False
     calls, evidence, triples, edges = row["calls"], row["evidence"], row["triples"], row["edges"]
     call, statement, edge = {item[0] for item in calls}, {item[0] for item in evidence}, {item[0] for item in triples}
     return (
