@@ -1,6 +1,7 @@
 """A store without the claims that a person marked wrong (docs/corrections.md).
 
-All lines of `ask` and `search` pass through it. Corrections are read once, at the first use, so an object serves one question.
+All lines of `ask` and `search`, and the edges that communities summarise, pass through it. Corrections are read once, at the
+first use, so an object serves one question.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -11,7 +12,7 @@ import numpy as np
 
 from drag_graph.graph.rejected_claims import rejected_evidence, without_rejected
 from drag_graph.graph.search_terms import joined_terms
-from drag_graph.model import Subgraph
+from drag_graph.model import SimpleEdge, Subgraph
 from drag_graph.ports.community_store import CommunityStore
 from drag_graph.ports.correction_store import RejectedClaims
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, GraphSearch, Restriction, Unit
@@ -47,7 +48,17 @@ class CorrectedStore:
         return [without_rejected(item, self.rejected, is_whole=True) for item in subgraphs]
 
     def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
-        return self._store.linked_edges(community_id)
+        """Yield the edges that have a claim left, as its other claims state them."""
+        remaining: dict[str, dict[str, SimpleEdge]] = {}
+        for edge in self._store.linked_edges(community_id):
+            if edge.source_id not in self.rejected.source_ids:
+                yield edge
+                continue
+            if edge.source_id not in remaining:
+                remaining[edge.source_id] = {own.id: own for item in self.read([edge.source_id]) for own in item.edges}
+            if own := remaining[edge.source_id].get(edge.id):
+                names = ("statement", "predicates", "confidence", "support", "contradicts")
+                yield replace(edge, **{name: getattr(own, name) for name in names})
 
 
 class CorrectedSearch:

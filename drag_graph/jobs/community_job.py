@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from drag_graph import log
+from drag_graph.ask.corrected_store import CorrectedStore
 from drag_graph.communities.leiden import WholeGraph, partition
 from drag_graph.communities.matching import changes_of, ids_of
 from drag_graph.communities.summaries import RuleSummariser, Summariser, Summary
@@ -99,7 +100,7 @@ class CommunityRun:
 
     def plan(self) -> CommunityPlan:
         """Return what a run would do. Nothing is written and no model is called."""
-        graph = WholeGraph.of(self._store.linked_edges())
+        graph = WholeGraph.of(CorrectedStore(self._store).linked_edges())
         parts = partition(graph, resolution=self._resolution, min_size=self._min_size)
         stored = list(self._store.communities.read())
         before = {item.id: item for item in stored}
@@ -147,7 +148,7 @@ class CommunityRun:
         try:
             # The hash is read first: a change after that empties it, and the summary is then not written.
             community = next(self._store.communities.read([item.id]), None)
-            edges = list(self._store.linked_edges(item.id))
+            edges = list(CorrectedStore(self._store).linked_edges(item.id))
             if community is None or not community.member_hash or not edges:
                 return _Summarised(usage)  # reopened meanwhile: the next run counts it again
             try:

@@ -18,6 +18,7 @@ from drag_graph.jobs.community_job import CommunityRun
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.community_store import Community
+from drag_graph.ports.correction_store import Correction, claim_of
 from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -230,6 +231,22 @@ def test_only_what_a_changed_source_says_is_asked_for_again(store):
     assert [id_ for id_ in after if after[id_] != before[id_]] == [changed]
     assert "reflects" in after[changed].summary
     assert store.communities.nearest(LexicalEmbedder().embed(["what reflects light"])[0], 1)[0].id == changed
+
+
+def test_a_summary_leaves_out_what_a_person_marked_wrong(store):
+    counting = Counting()
+    before = {item.id: item for item in run_of(store, counting).run().communities}
+    (graph,) = [item for item in store.read([graph.source_id for graph in graphs()]) if "sea" in str(item.entities)]
+    triple = next(item for item in graph.triples if item.predicate == "feeds")
+    ends = {"subject": triple.subject, "object": triple.object, "predicate_key": triple.predicate_key}
+    verdict = {"kind": "claim", "verdict": "wrong", "author": "Ada", "created_at": "2026-05-01T00:00:00+00:00", "text": "x"}
+    correction = Correction(target_id=claim_of(triple), source_ids=(graph.source_id,), **verdict, **ends)
+    assert store.corrections.write([correction]) == 1
+    after = run_of(store, counting).run().communities
+    assert any("feeds" in item.summary for item in before.values())
+    assert all(item.summary for item in after if item.edges)
+    assert not any("feeds" in item.summary for item in after)
+    assert len(counting.asked) == 4, "only the community of the claim is summarised again"
 
 
 def test_another_summariser_makes_all_summaries_again(store):
