@@ -316,6 +316,7 @@ def test_a_pasted_text_is_added_by_a_job_and_deleted_after_a_list(tmp_path):
         job = client.post("/sources/add", data=values)
         assert "note.txt" in check(job)
         client.get(f"/api/v1{job.url.path}/events")  # until it has ended
+        assert re.search(r'<a href="/sources/\w+">note.txt</a> <span[^>]*>added', check(client.get(job.url.path)))
         assert "note.txt" in check(client.get("/sources"))
         source = next(one.source_id for one in graph.show() if one.title == "note.txt")
         assert "This will be deleted" in check(client.get(f"/sources/{source}/erase"))
@@ -387,6 +388,7 @@ def test_contradicting_passages_stand_side_by_side_and_an_editor_corrects_them(t
         assert "undone by" in mark(claim["id"], "undo")
         mark(answer.id, "wrong")
         assert path in check(client.get("/answers?state=wrong&text=ORCHID"))
+        assert path in check(client.get(f"/answers?source={source}"))
         for other in ("state=right", "state=unmarked", "state=abstained", "text=steam"):
             assert path not in check(client.get(f"/answers?{other}"))
         check(client.post(f"{path}/correct", data={"token": token(client), "id": answer.id, "verdict": "odd"}), 422)
