@@ -261,16 +261,7 @@ class Asker:
             # The student writes the original names: they are hidden before anything is passed on.
             student_reply = self._student.answer(assembly.prompt, None if known else on_token)
         privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
-        empty = no_answer(query, student=self._student.name, created_at=_now())
-        empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
-        result = AskResult(
-            empty,
-            input_id=_own_id(question),
-            how=found.how,
-            nearest=found.nearest,
-            has_unsearchable=found.how == "nothing" and self._has_unsearchable(),
-            is_restricted=bool(self._only),
-        )
+        result = self._nothing(question, found, privacy)
         if found.how == "nothing" and not student_reply.text:
             return result
         prompt, reply = disguised(known, query, chosen.lines, assembly.prompt, student_reply)
@@ -307,6 +298,18 @@ class Asker:
             # The hash of the original prompt would give away a name, since the rest of the prompt is known.
             prompt_hash="" if known else sha256_of([assembly.prompt.text]),
             disguise=disguise,
+        )
+
+    def _nothing(self, question: _Question, found: FoundLines, privacy: Mapping[str, Any]) -> AskResult:
+        """Return the result without an answer."""
+        empty = no_answer(question.asked, student=self._student.name, created_at=_now())
+        return AskResult(
+            empty.model_copy(update={"snapshot": snapshot(question.asked.text, (), (), privacy=privacy)}),
+            input_id=_own_id(question),
+            how=found.how,
+            nearest=found.nearest,
+            has_unsearchable=found.how == "nothing" and self._has_unsearchable(),
+            is_restricted=bool(self._only),
         )
 
     def _abstention(self, query: Query, found: FoundLines, lines: tuple[Line, ...]) -> StudentReply | None:
