@@ -1,7 +1,7 @@
 """Ask questions: find lines, let the student answer from them, store the answer with its audit. All I/O goes through ports."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
