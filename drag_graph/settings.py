@@ -56,9 +56,9 @@ class Settings(BaseSettings):
         DEFAULT_STORE, description="Path of an embedded store, or a Neo4j address: bolt://... or neo4j://..."
     )
     namespace: Namespace = Field("default", min_length=1, description="Separates projects that share a store.")
-    neo4j_username: str = "neo4j"
-    neo4j_password: SecretStr = SecretStr("")
-    neo4j_database: str = ""
+    neo4j_username: str = Field("neo4j", description="User name for Neo4j.")
+    neo4j_password: SecretStr = Field(SecretStr(""), description="Password for Neo4j.")
+    neo4j_database: str = Field("", description="Database of the Neo4j server. Defaults to that of the user.")
     store_timeout: Seconds = Field(30.0, description="Seconds to wait for an unavailable store.")
 
     # Privacy
@@ -73,13 +73,17 @@ class Settings(BaseSettings):
         "auto",
         description="Embedder: auto (the store's), lexical, minilm, sentence-transformers:NAME, a folder, or a LiteLLM name.",
     )
-    embedder_base_url: BaseUrl = ""
-    embedder_api_key: SecretStr = SecretStr("")
+    embedder_base_url: BaseUrl = Field("", description="Address of the embedder's OpenAI-compatible server.")
+    embedder_api_key: SecretStr = Field(
+        SecretStr(""), description="Key for the embedder's server. Defaults to the provider's own variable."
+    )
 
     # The teacher
     teacher: Place = Field("", description="Teacher: a LiteLLM model, gguf:FILE, curated:FILE or tape:FILE.")
     teacher_base_url: BaseUrl = Field("", description="Address of the teacher's OpenAI-compatible server.")
-    teacher_api_key: SecretStr = SecretStr("")
+    teacher_api_key: SecretStr = Field(
+        SecretStr(""), description="Key for the teacher's server. Defaults to the provider's own variable."
+    )
     teacher_timeout: Seconds = Field(120.0, description="Time limit of one call in seconds.")
     ledger: Place = Field("", description="File of replies and runs. Defaults to a file next to an embedded store.")
     plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls per query. paper: step by step (docs/plans.md).")
@@ -131,9 +135,13 @@ class Settings(BaseSettings):
         "nearest", min_length=1, description="Student: nearest, gguf:FILE, transformers:NAME, or a LiteLLM model."
     )
     student_base_url: BaseUrl = Field("", description="Address of the student's OpenAI-compatible server.")
-    student_api_key: SecretStr = SecretStr("")
-    student_timeout: Seconds = 120.0
-    quantisation: Literal["auto", "none", "8bit", "4bit"] = "auto"
+    student_api_key: SecretStr = Field(
+        SecretStr(""), description="Key for the student's server. Defaults to the provider's own variable."
+    )
+    student_timeout: Seconds = Field(120.0, description="Time limit of one call in seconds.")
+    quantisation: Literal["auto", "none", "8bit", "4bit"] = Field(
+        "auto", description="Precision of a transformers student. `auto` lowers it if memory is short."
+    )
     scoring: Scoring = Field("auto", description="How the student chooses an option (docs/students.md).")
     mode: Mode = Field("combined", description="Which kinds of lines to show the student.")
     line_format: Literal["arrow", "sentence", "json"] = Field("sentence", description="Format of edges in the context.")
@@ -159,7 +167,9 @@ class Settings(BaseSettings):
     )
     reranker: Place = Field("", description="Model that reorders lines: a rerank model, transformers:NAME or gguf:FILE.")
     reranker_base_url: BaseUrl = Field("", description="Address of the reranker's server, which has the path /rerank.")
-    reranker_api_key: SecretStr = SecretStr("")
+    reranker_api_key: SecretStr = Field(
+        SecretStr(""), description="Key for the reranker's server. Defaults to the provider's own variable."
+    )
 
     # A site of a cloud (docs/edges.md)
     candidates: PositiveInt = Field(
@@ -170,7 +180,7 @@ class Settings(BaseSettings):
     )
     cloud: BaseUrl = Field("", description="Address of the cloud.")
     cloud_ca: Place = Field("", description="A PEM file with the certificates to trust. Defaults to those of this machine.")
-    cloud_token: SecretStr = SecretStr("")
+    cloud_token: SecretStr = Field(SecretStr(""), description="Token of this site, as `drag-graph cloud edges add` prints it.")
     edge_name: str = Field("", description="Name of this site in the cloud.")
     insecure: bool = Field(default=False, description="Allow unencrypted requests over a network.")
     release: Literal["nothing", "passages"] = Field("nothing", description="What this site releases in addition to summaries.")
@@ -184,15 +194,17 @@ class Settings(BaseSettings):
     # Communities
     summariser: Place = Field("rules", min_length=1, description="Summariser: rules, a LiteLLM model, gguf:FILE, or tape:FILE.")
     summariser_base_url: BaseUrl = Field("", description="Address of the summariser's OpenAI-compatible server.")
-    summariser_api_key: SecretStr = SecretStr("")
+    summariser_api_key: SecretStr = Field(
+        SecretStr(""), description="Key for the summariser's server. Defaults to the provider's own variable."
+    )
     community_resolution: Annotated[float, Field(gt=0)] = Field(
         1.0, description="Leiden resolution: a higher value finds more and smaller communities."
     )
     community_min_size: PositiveInt = Field(
         5, description="Minimum community size. Smaller communities are merged into a neighbour."
     )
-    log_json: bool = False
-    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    log_json: bool = Field(default=False, description="Log JSON lines to stderr.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("warning", description="Lowest level of logged events.")
 
     @classmethod
     def settings_customise_sources(
