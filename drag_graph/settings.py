@@ -122,7 +122,11 @@ class Settings(BaseSettings):
         None, description="Number of evidence (at least 3) and edges to keep (K). The default depends on plan and domain."
     )
     domain: Domain | None = Field(None, description="Domain of questions that do not name one.")
-    strategy: Strategy = Field("pair", description="How to merge parallel edges: by entity pair or by predicate.")
+    strategy: Strategy | None = Field(
+        None,
+        description="Merge parallel edges by pair (contradictions stay apart), whole-pair, or predicate. "
+        "The default depends on the plan.",
+    )
     merge: Merge = Field("max", description="How to combine the confidences of merged triples.")
     threshold: Fraction | None = Field(None, description="Minimum confidence of an edge. The default depends on the plan.")
 

@@ -70,7 +70,7 @@ def test_the_paper_plan_is_the_paper():
         "alpha": 0.5,
         "rank_relations": True,
         "statements": "teacher",
-        "strategy": "pair",
+        "strategy": "whole-pair",
         "merge": "max",
         "threshold": 0.0,
     }
