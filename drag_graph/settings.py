@@ -87,6 +87,9 @@ class Settings(BaseSettings):
         None, description="Number of evidence to request (N), at least 1.25 times K. The default depends on the plan."
     )
     blind: bool = Field(default=False, description="Hide the options from the teacher.")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = Field(
+        None, description="Seed of the teacher's and the student's sampling. Another seed distills a question again."
+    )
     extractor: Literal["auto", "teacher", "patterns"] = Field("auto", description="How to extract triples from evidence.")
     workers: PositiveInt = Field(4, description="Number of queries or documents processed at the same time.")
     document_extractor: Place = Field(

@@ -100,18 +100,18 @@ def test_flags_win_over_the_file_and_the_runs_are_made(cli, data, facts, tmp_pat
         'title = "Mine"\ntasks = ["qasc"]\nmodes = ["none", "evidence"]\n\n[settings]\nteacher = "gpt-4o"\n\n'
         '[vary]\nstudent = ["gpt-4o", "gpt-4o-mini"]\nmax_lines = [1, 2]\n'
     )
-    flags = ("--teacher", facts, "--student", "nearest", "--store", tmp_path / "graph.lbug", "--threshold", "0")
+    flags = ("--teacher", facts, "--student", "nearest", "--store", tmp_path / "graph.lbug", "--threshold", "0", "--seed", 7)
     done = cli("eval", "table", path, "--data", data, *flags)
     assert done.code == 0, done.err
     assert fields(done.out)["evaluations"] == "2"
     folders = sorted((tmp_path / ".drag-graph" / "evaluations").iterdir())
+    settings = [json.loads((folder / "about.json").read_text())["settings"] for folder in folders]
     shown = {
-        json.loads((folder / "about.json").read_text())["settings"]["max_lines"]: max(
-            len(json.loads(line)["lines"]) for line in (folder / "items.jsonl").read_text().splitlines()
-        )
-        for folder in folders
+        given["max_lines"]: max(len(json.loads(line)["lines"]) for line in (folder / "items.jsonl").read_text().splitlines())
+        for folder, given in zip(folders, settings, strict=True)
     }
     assert shown == {1: 1, 2: 2}
+    assert [given["seed"] for given in settings] == [7, 7]
 
 
 @pytest.mark.parametrize("text", ["title = 1\nstudents = []\n", "nonsense"])
