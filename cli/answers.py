@@ -17,7 +17,7 @@ DISTILL_MISSING = ("--distill-missing", "--distil-missing")
 DistillMissing = Annotated[
     bool, typer.Option(*DISTILL_MISSING, help="Ask the teacher first if nothing relevant is stored.", rich_help_panel="Teacher")
 ]
-TEACHER = ("teacher", "teacher_base_url", "extractor", "budget_usd", "ledger")
+TEACHER = ("teacher", "teacher_base_url", "seed", "extractor", "budget_usd", "ledger")
 """Flags for --distill-missing; the other settings of distillation can be set in drag-graph.toml."""
 AuditFormat = Annotated[Literal["table", "json", "prov", "html"], typer.Option("--format", "-f", help="Output format.")]
 ShowFormat = Annotated[Literal["table", "text", "json", "html"], typer.Option("--format", "-f", help="Output format.")]

@@ -38,7 +38,7 @@ ANSWER = (
 AGGREGATION = ("strategy", "merge", "threshold", "budget_usd")
 INGEST = ("chunk_size", *AGGREGATION)
 DISTILL = (
-    *("plan", "number_of_evidence", "blind", "extractor", "ranking", "alpha", "rank_relations", "statements", "top_k"),
+    *("plan", "number_of_evidence", "blind", "seed", "extractor", "ranking", "alpha", "rank_relations", "statements", "top_k"),
     *("domain", *AGGREGATION),
 )
 """Settings that a request can choose (`drag_graph.service.asking_routes` and `.job_routes`)."""

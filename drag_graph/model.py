@@ -18,7 +18,7 @@ Mode = Literal["none", "evidence", "graph", "combined"]
 Scoring = Literal["auto", "letter", "option-text", "option-text-norm", "option-text-mutual-info", "reply"]
 """How a student chooses an option; `auto` depends on the kind of student (docs/students.md)."""
 GraphKind = Literal["simple", "multigraph", "evidence_only"]
-Strategy = Literal["pair", "predicate"]
+Strategy = Literal["pair", "whole-pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]
 Stage = Literal["evidence", "scores", "triples", "relations", "statements", "summary", "rewrite"]
 LineKind = Literal["evidence", "edge", "span"]
@@ -202,11 +202,11 @@ class Triple(Value):
 
 
 class SimpleEdge(Value):
-    """Compatible claims about one ordered pair (strategy `pair`), or one claim (strategy `predicate`).
+    """Compatible claims about one ordered pair (strategy `pair`), all of its claims (`whole-pair`), or one claim (`predicate`).
 
     A claim is all kept triples with the same pair and predicate key. `predicates` and `statement` have one entry per claim.
     `confidence` is that of the best claim, `support` the number of triples, `rank` the order (0 is best), `contradicts` the ids
-    of contradicting edges of the same subject.
+    of contradicting edges of the same subject. It includes the edge's own id if claims of the edge contradict each other.
     """
 
     id: str

@@ -91,6 +91,9 @@ class Settings(BaseSettings):
         None, description="Number of evidence to request (N), at least 1.25 times K. The default depends on the plan."
     )
     blind: bool = Field(default=False, description="Hide the options from the teacher.")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = Field(
+        None, description="Seed of the teacher's and the student's sampling. Another seed distills a question again."
+    )
     extractor: Literal["auto", "teacher", "patterns"] = Field("auto", description="How to extract triples from evidence.")
     workers: PositiveInt = Field(4, description="Number of queries or documents processed at the same time.")
     document_extractor: Place = Field(
@@ -126,7 +129,11 @@ class Settings(BaseSettings):
         None, description="Number of evidence (at least 3) and edges to keep (K). The default depends on plan and domain."
     )
     domain: Domain | None = Field(None, description="Domain of questions that do not name one.")
-    strategy: Strategy = Field("pair", description="How to merge parallel edges: by entity pair or by predicate.")
+    strategy: Strategy | None = Field(
+        None,
+        description="Merge parallel edges by pair (contradictions stay apart), whole-pair, or predicate. "
+        "The default depends on the plan.",
+    )
     merge: Merge = Field("max", description="How to combine the confidences of merged triples.")
     threshold: Fraction | None = Field(None, description="Minimum confidence of an edge. The default depends on the plan.")
 

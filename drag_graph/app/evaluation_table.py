@@ -91,10 +91,10 @@ def read_table(file: Path) -> dict[str, Any]:
 
 
 def combinations(contents: Mapping[str, Any], name: str, flags: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the settings of each run; `flags` win over the file."""
-    varied = {key: values for key, values in contents.get("vary", {}).items() if key not in flags}
+    """Yield the settings of each run; `flags` win over the file. Settings joined by "+" vary together."""
+    varied = {keys: values for keys, values in contents.get("vary", {}).items() if not flags.keys() & set(keys.split("+"))}
     for values in product(*varied.values()):
-        varied_values = dict(zip(varied, values, strict=True))
+        varied_values = {key: value for keys, value in zip(varied, values, strict=True) for key in keys.split("+")}
         separate = [str(value) for key, value in varied_values.items() if key not in SHARED]
         yield {"namespace": "-".join([name, *separate]), **contents.get("settings", {}), **varied_values, **flags}
 

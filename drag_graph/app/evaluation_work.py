@@ -40,7 +40,7 @@ _SETTINGS = (
     *("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),
     *("embedder", "plan", "number_of_evidence", "blind", "extractor", "line_format", "max_lines", "shared_lines"),
     *("line_order", "brief", "token_budget", "max_answer_tokens", "checker", "relevance", "reranker", "scoring"),
-    *("quantisation",),
+    *("quantisation", "seed"),
 )
 """Settings that determine the answers."""
 OnProgress = Callable[[str, int, int], None]

@@ -35,13 +35,16 @@ class PlanDefaults:
     rank_relations: bool
     statements: Statements
     threshold: float
+    strategy: Strategy = "pair"
     top_k: int | None = None
     alpha: float | None = None
 
 
 PLANS: Mapping[Plan, PlanDefaults] = {
     "lean": PlanDefaults(15, "weighted", rank_relations=False, statements="joined", threshold=0.7),
-    "paper": PlanDefaults(20, "rank-sum", rank_relations=True, statements="teacher", threshold=0.0, top_k=15, alpha=0.5),
+    "paper": PlanDefaults(
+        20, "rank-sum", rank_relations=True, statements="teacher", threshold=0.0, strategy="whole-pair", top_k=15, alpha=0.5
+    ),
 }
 
 
@@ -92,7 +95,7 @@ def plan_settings(settings: Settings, query: Query) -> PlanSettings:
         alpha=ALPHA[query.domain] if alpha is None else alpha,
         rank_relations=chosen(settings, "rank_relations"),
         statements=chosen(settings, "statements"),
-        strategy=settings.strategy,
+        strategy=chosen(settings, "strategy"),
         merge=settings.merge,
         threshold=chosen(settings, "threshold"),
     )

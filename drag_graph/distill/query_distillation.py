@@ -4,7 +4,7 @@ Pure orchestration; all I/O goes through ports. Both plans run the same stages (
 `paper` follows the published steps.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -78,6 +78,7 @@ class Distillation:
         self._privacy = privacy
         self._embedder = embedder
         self._teacher = teacher
+        self._seed = {} if settings.seed is None else {"seed": settings.seed}
 
     def settings_hash(self, query: Query) -> str:
         """Return the hash of everything that determines the query's subgraph, except its text (docs/adr/0002)."""
@@ -104,6 +105,7 @@ class Distillation:
                 "embedder": self._embedder.name,
                 "domain": query.domain,
                 "privacy": self._privacy,
+                **self._seed,
             }
         )
 
@@ -122,7 +124,7 @@ class Distillation:
         """
         plan = plan_settings(self._settings, query)
         query = query.model_copy(update={"complexity": plan.complexity})
-        asking = _Asking(self._teacher, usage, edition if self._teacher.is_model else "")
+        asking = _Asking(self._teacher, usage, edition if self._teacher.is_model else "", self._seed)
         ranked, vector = self._evidence(query, asking, plan)
         if not self._teacher.is_model:
             asking.note_left_out(ranked)
@@ -239,10 +241,12 @@ def _made_at(edition: str) -> datetime:
 class _Asking:
     """Asks the teacher about one query, and collects the records of the calls."""
 
-    def __init__(self, teacher: Teacher, usage: Usage, edition: str = "") -> None:
+    def __init__(self, teacher: Teacher, usage: Usage, edition: str, parameters: Mapping[str, int]) -> None:
+        """`parameters` are added to those of each request."""
         self._teacher = teacher
         self._usage = usage
         self._edition = edition
+        self._parameters = parameters
         self.calls: dict[str, TeacherCall] = {}
 
     def note(self, sentence: str) -> None:
@@ -268,7 +272,8 @@ class _Asking:
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         with log.timed(request.stage, request.source.id):
-            reply = self._usage.ask(self._teacher, replace(request, edition=self._edition))
+            parameters = {**request.parameters, **self._parameters}
+            reply = self._usage.ask(self._teacher, replace(request, edition=self._edition, parameters=parameters))
         self.calls.update((call.id, call) for call in reply.calls)
         return reply
 

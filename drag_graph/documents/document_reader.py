@@ -119,7 +119,8 @@ class DocumentReader:
     def aggregation(self) -> Aggregation:
         """Return how the triples of documents are merged into simple edges."""
         settings = self._settings
-        return Aggregation(strategy=settings.strategy, merge=settings.merge, threshold=chosen(settings, "threshold"))
+        strategy, threshold = chosen(settings, "strategy"), chosen(settings, "threshold")
+        return Aggregation(strategy=strategy, merge=settings.merge, threshold=threshold)
 
     def passages_of(self, document: Document, loaded: LoadedFile) -> Passages:
         """Return the chunks and passages of a file. A repeated passage is evidence only once."""

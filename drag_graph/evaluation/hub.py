@@ -105,7 +105,7 @@ TASKS: dict[str, HubTask] = {
     "medmcqa": HubTask("openlifescienceai/medmcqa", "validation", medmcqa, domain="medical"),
     "medqa": HubTask("GBaker/MedQA-USMLE-4-options", "test", medqa, domain="medical"),
     "mmlu": HubTask("cais/mmlu", "test", mmlu, config="all"),
-    "gpqa": HubTask("Idavidrein/gpqa", "train", gpqa, config="gpqa_main", gated=True),
+    "gpqa": HubTask("Idavidrein/gpqa", "train", gpqa, config="gpqa_main", domain="technical", gated=True),
     "averitec": HubTask("pminervini/averitec", "dev", averitec),
     "webquestions": HubTask("stanfordnlp/web_questions", "test", web_questions),
     "open_llm_leaderboard": HubTask("Open-Style/Open-LLM-Benchmark", "train", open_style, config="questions"),

@@ -88,10 +88,11 @@ def claims_of(
 def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) -> tuple[list[SimpleEdge], GraphKind]:
     """Prune claims, put those of a pair together and rank the edges: return them, best first, and what the graph is made of.
 
-    Under `pair`, each claim that contradicts another one of its pair is an edge of its own, and the others are one edge. Edges
-    of one subject contradict each other, too, if they have claims with different numbers or dates. The kind is `evidence_only`
-    without any claim, `multigraph` where pruning leaves nothing (then there are no edges), else `simple`. An edge's rank is its
-    place by (best rank of its triples, confidence descending, id).
+    Under `pair`, each claim that contradicts another one of its pair is an edge of its own, and the others are one edge. Under
+    `whole-pair`, all claims of a pair are one edge, which names itself if they contradict each other. Edges of one subject
+    contradict each other, too, if they have claims with different numbers or dates. The kind is `evidence_only` without any
+    claim, `multigraph` where pruning leaves nothing (then there are no edges), else `simple`. An edge's rank is its place by
+    (best rank of its triples, confidence descending, id).
     """
     all_claims = list(claims)
     if not all_claims:
@@ -107,8 +108,7 @@ def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) 
         }
         groups: dict[str, list[Claim]] = defaultdict(list)
         for claim in sorted(claims_of_pair, key=lambda item: (item.parts[0].rank, item.parts[0].id)):
-            alone = aggregation.strategy == "predicate" or disputed[claim.key]
-            groups[claim.key if alone else ""].append(claim)
+            groups[claim.key if _is_alone(disputed[claim.key], aggregation) else ""].append(claim)
         for key, group in groups.items():
             edges.append(edge_of(source_id, group, disputed[key] if key else [], aggregation))
             members[edges[-1].id] = group
@@ -154,7 +154,7 @@ def with_statements(subgraph: Subgraph) -> Subgraph:
 
 
 def edge_id(claim: Claim) -> str:
-    """Return the id of an edge that is one claim; that of the claims of a pair that agree is `SUBJECT-OBJECT`."""
+    """Return the id of an edge that is one claim; that of several claims of a pair is `SUBJECT-OBJECT`."""
     return f"{claim.subject_id}-{claim.object_id}-{claim.key}"
 
 
@@ -191,11 +191,16 @@ def _confidence(group: Sequence[Triple], models: Mapping[str, str], merge: Merge
     return merged[0] if len(merged) == 1 else merge_confidence(sorted(merged), "noisy-or")
 
 
+def _is_alone(rivals: Sequence[str], aggregation: Aggregation) -> bool:
+    """Return whether a claim with these rivals is an edge of its own."""
+    return bool(rivals) if aggregation.strategy == "pair" else aggregation.strategy == "predicate"
+
+
 def edge_of(source_id: str, claims: Sequence[Claim], contradicts: Sequence[str], aggregation: Aggregation) -> SimpleEdge:
     """Return claims of one pair as an edge: one clause a claim. Its rank is that of its best triple for now."""
-    first = claims[0]
-    alone = aggregation.strategy == "predicate" or bool(contradicts)
-    id_ = edge_id(first) if alone else f"{first.subject_id}-{first.object_id}"
+    first, keys = claims[0], {claim.key for claim in claims}
+    id_ = edge_id(first) if _is_alone(contradicts, aggregation) else f"{first.subject_id}-{first.object_id}"
+    disputes_itself = any((claim.opposes & keys) - {claim.key} for claim in claims)
     parts = sorted((part for claim in claims for part in claim.parts), key=lambda item: (item.rank, item.id))
     predicates = tuple(dict.fromkeys(claim.parts[0].predicate for claim in claims))
     return SimpleEdge(
@@ -211,6 +216,6 @@ def edge_of(source_id: str, claims: Sequence[Claim], contradicts: Sequence[str],
         support=len(parts),
         triple_ids=tuple(part.id for part in parts),
         evidence_ids=tuple(dict.fromkeys(part.evidence_id for part in parts)),
-        contradicts=tuple(contradicts),
+        contradicts=(*contradicts, id_) if disputes_itself else tuple(contradicts),
         rank=parts[0].rank,
     )

@@ -16,7 +16,7 @@ _BRACKETS = str.maketrans("[]", "()")
 
 
 DISPUTED = " (disputed)"
-"""Behind a line whose edge contradicts another one of its subgraph, shown or not."""
+"""Behind a line whose edge contradicts another one of its subgraph, shown or not, or contradicts itself."""
 
 
 def arrow(subject: str, predicate: str, object_: str, statement: str = "") -> str:

@@ -61,5 +61,5 @@ def _remaining(edge: SimpleEdge, subgraph: Subgraph, triples: Iterable[Triple]) 
         return [edge] if own else []
     aggregation = (subgraph.aggregation or Aggregation()).model_copy(update={"statements": {}})
     claims = claims_of(own, subgraph.evidence, subgraph.calls, aggregation.merge)
-    left = edge_of(edge.source_id, claims, edge.contradicts, aggregation)
+    left = edge_of(edge.source_id, claims, [id_ for id_ in edge.contradicts if id_ != edge.id], aggregation)
     return [left.model_copy(update={"id": edge.id, "rank": edge.rank})]

@@ -14,7 +14,7 @@ from drag_graph.ports.graph_store import GraphStore
 class Figures:
     """Sizes of some simple graphs. A pruned claim is in no edge, and a multigraph has no claim that is confident enough.
 
-    Two edges that contradict each other count as one contradiction.
+    Two edges that contradict each other count as one contradiction, and so does an edge that contradicts itself.
     """
 
     edges: int = 0
@@ -30,7 +30,7 @@ class Figures:
         claims = {(item.subject_id, item.object_id, item.predicate_key) for item in parts if item.id not in used}
         self.edges += len(subgraph.edges)
         self.pruned_claims += len(claims)
-        self.contradictions += sum(len(edge.contradicts) for edge in subgraph.edges) // 2
+        self.contradictions += sum(len(edge.contradicts) + (edge.id in edge.contradicts) for edge in subgraph.edges) // 2
         self.multigraphs += subgraph.graph == "multigraph"
 
 

@@ -120,8 +120,9 @@ atexit.register(LlamaServer.unload)
 class GgufModel:
     """The language model of a GGUF file as a `CausalModel`, loaded on first use."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, seed: int | None = None) -> None:
         """Raise MissingExtra without llama.cpp, UnknownModel if the file is not a GGUF file."""
+        self._sampling = {"temperature": 0} if seed is None else {"temperature": 0, "seed": seed}
         self._path: Path = check_file(name).resolve()
 
     @property
@@ -174,7 +175,7 @@ class GgufModel:
         return next(iter(self._server.ask("/completion", document).get("completion_probabilities", ())), None)
 
     def write(self, prompt: Sequence[int], limit: int, on_token: OnToken | None = None) -> tuple[str, list[float]]:
-        document = {"prompt": list(prompt), "n_predict": limit, "n_probs": 1, "temperature": 0, "cache_prompt": True}
+        document = {"prompt": list(prompt), "n_predict": limit, "n_probs": 1, "cache_prompt": True, **self._sampling}
         texts, log_probabilities = list[str](), list[float]()
         for part in self._server.stream("/completion", document) if on_token else [self._server.ask("/completion", document)]:
             texts.append(str(part["content"]))

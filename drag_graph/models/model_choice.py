@@ -142,7 +142,7 @@ def _language_model(spec: ModelSpec, settings: Settings, scoring: Scoring, priva
     from drag_graph.models.model_server import Server
     from drag_graph.models.students.served_student import ServedStudent
 
-    return ServedStudent(Server.of(spec, privacy), scoring=scoring)
+    return ServedStudent(Server.of(spec, privacy), scoring=scoring, seed=settings.seed)
 
 
 def make_reranker(settings: Settings, privacy: Check | None = None) -> Reranker | None:
@@ -179,10 +179,10 @@ def causal_model(name: str, settings: Settings) -> "CausalModel":
     if kind == "gguf":
         from drag_graph.models.gguf_runtime import GgufModel
 
-        return GgufModel(place)
+        return GgufModel(place, seed=settings.seed)
     from drag_graph.models.transformers_runtime import TransformersModel
 
-    return TransformersModel(place, quantisation=settings.quantisation)
+    return TransformersModel(place, quantisation=settings.quantisation, seed=settings.seed)
 
 
 def server_of(spec: ModelSpec, privacy: Check | None = None) -> "Server":

@@ -35,7 +35,7 @@ class TransformersModel:
     warning is logged and the next smaller setting is used (8 bit, 4 bit, CPU).
     """
 
-    def __init__(self, name_or_path: str, *, quantisation: Quantisation = "auto") -> None:
+    def __init__(self, name_or_path: str, *, quantisation: Quantisation = "auto", seed: int | None = None) -> None:
         """Raise MissingExtra without torch or transformers. A missing model raises UnknownModel on first use."""
         for package in ("torch", "transformers"):
             if find_spec(package) is None:
@@ -45,6 +45,7 @@ class TransformersModel:
         self._name = name_or_path
         self._rungs = _rungs(quantisation, _device())
         self._loaded_model: Any = None
+        self._seed = seed
 
     @property
     def name(self) -> str:
@@ -132,6 +133,8 @@ class TransformersModel:
 
         streamer = Streamer(self._tokenizer, skip_prompt=True, skip_special_tokens=True) if on_token else None
         model = self._model()
+        if self._seed is not None:
+            torch.manual_seed(self._seed)
         prompt = torch.tensor([list(ids)], device=model.device)
         with torch.inference_mode():
             output = model.generate(

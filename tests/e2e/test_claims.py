@@ -94,6 +94,9 @@ def test_edges_are_made_anew_without_asking_anyone(cli, store, distilled):
         "statements_dropped": 0,
     }
     assert len(asked(cli, store)["lines"]) == 2
+    whole = cli("aggregate", "--store", store, "--threshold", 0.2, "--strategy", "whole-pair", "--json").json["after"]
+    assert (whole["edges"], whole["contradictions"]) == (1, 1)
+    assert asked(cli, store)["lines"][0]["text"].endswith(" (disputed)")
     done = cli("aggregate", "--store", store, "--threshold", 0.95, "--query-id", query["id"][:8])
     assert done.code == 0, done.err
     assert "raw multigraphs" in done.out

@@ -11,6 +11,7 @@ from tiny_gguf import write_tiny_gguf
 
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
 from drag_graph.models import gguf_runtime as gguf
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.gguf_runtime import GgufModel, LlamaServer, chat_server, has_chat_template, recorded_name
 from drag_graph.models.model_choice import make_student
 from drag_graph.models.students.causal_student import CausalStudent
@@ -98,6 +99,19 @@ def test_a_chat_template_is_what_makes_a_model_follow_instructions(plain, instru
     text = model.chat(prompt)
     assert text.count("user\n") == 1
     assert text.endswith("assistant\n")
+
+
+def test_a_seed_reaches_the_model(plain, monkeypatch):
+    ask, seeds = LlamaServer.ask, []
+
+    def noted(server, path, document=None):
+        seeds.append((document or {}).get("seed"))
+        return ask(server, path, document)
+
+    monkeypatch.setattr(LlamaServer, "ask", noted)
+    student = make_student(load_settings({"student": f"gguf:{plain}", "seed": 7}), LexicalEmbedder())
+    student.answer(make_prompt(student, options=()))
+    assert 7 in seeds
 
 
 def test_one_model_is_in_memory_at_a_time(plain, instruct):

@@ -118,7 +118,8 @@ def gpqa_main(folder):
         "- config_name: gpqa_main\n  data_files: gpqa_main.csv\n---\n"
     )
     row = gpqa(dict(zip(head.strip().split(","), ("rec1", "Which, if any?", "right", "wrong", "worse", "worst"), strict=False)))
-    return {"id": "rec1", "text": "Which, if any?", "options": tuple(row["options"]), "gold": row["options"].index("right")}
+    wanted = {"id": "rec1", "text": "Which, if any?", "options": tuple(row["options"]), "gold": row["options"].index("right")}
+    return {**wanted, "domain": "technical"}
 
 
 def averitec(folder):

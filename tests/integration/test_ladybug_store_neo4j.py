@@ -15,7 +15,7 @@ from drag_graph.testing.builders import make_answer, make_subgraph, random_subgr
 pytestmark = pytest.mark.neo4j
 SETTINGS = [
     Aggregation(strategy=strategy, merge=merge, threshold=0.5)
-    for strategy, merge in itertools.product(("pair", "predicate"), ("max", "mean", "noisy-or"))
+    for strategy, merge in itertools.product(("pair", "whole-pair", "predicate"), ("max", "mean", "noisy-or"))
 ]
 
 

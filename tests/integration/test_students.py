@@ -17,12 +17,15 @@ from drag_graph.errors import (
     UnknownModel,
 )
 from drag_graph.model import LABELS
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.model_catalogue import DEFAULT_CONTEXT_WINDOW
+from drag_graph.models.model_choice import make_student
 from drag_graph.models.model_server import Server
 from drag_graph.models.students.causal_student import CausalStudent
 from drag_graph.models.students.open_answers import REPHRASED
 from drag_graph.models.students.served_student import ServedStudent
 from drag_graph.models.transformers_runtime import TransformersModel
+from drag_graph.settings import load_settings
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from drag_graph.testing.students import LINES, OPTIONS, StudentContract, make_prompt
 
@@ -351,6 +354,16 @@ def long_letters_model(tmp_path_factory):
 
 def student_of(folder, scoring="letter"):
     return CausalStudent(TransformersModel(folder), scoring=scoring)
+
+
+def test_a_seed_reaches_the_student(server, plain_model):
+    import torch
+
+    for place in ({"student": "scripted", "student_base_url": server.url}, {"student": f"transformers:{plain_model}"}):
+        student = make_student(load_settings({**place, "seed": 7}), LexicalEmbedder())
+        student.answer(make_prompt(student, options=()))
+    assert [request.body["seed"] for request in server.of("student")] == [7]
+    assert torch.initial_seed() == 7
 
 
 class TestTransformers(StudentContract):

@@ -78,7 +78,7 @@ def test_what_reads_the_same_is_said_once():
 
 
 @pytest.mark.parametrize("merge", ["max", "mean", "noisy-or"])
-@pytest.mark.parametrize("strategy", ["pair", "predicate"])
+@pytest.mark.parametrize("strategy", ["pair", "whole-pair", "predicate"])
 def test_a_weak_claim_does_not_borrow_the_confidence_of_a_strong_one(strategy, merge):
     edges, _ = edges_of([*ASPIRIN, ("aspirin", "thins", "bleeding", 0.6, 1)], strategy=strategy, merge=merge)
     ((statement, confidence, contradicts),) = [(edge.statement, edge.confidence, edge.contradicts) for edge in edges]
@@ -99,6 +99,14 @@ def test_claims_that_contradict_each_other_are_edges_that_name_each_other(strate
     assert [edge.contradicts for edge in edges] == [(edges[1].id,), (edges[0].id,), ()]
     ((first,), _) = edges_of(triples, strategy=strategy, top_k=1)
     assert first.contradicts == (), "an edge that was cut is not named"
+
+
+def test_a_whole_pair_is_one_edge_that_names_itself_where_its_claims_contradict_each_other():
+    triples = [*ASPIRIN, ("aspirin", "prolongs", "bleeding", 0.75, 1), ("aspirin", "is", "an acid", 0.9, 1)]
+    (disputed, plain), _ = edges_of(triples, strategy="whole-pair", threshold=0.0)
+    assert (disputed.id, disputed.contradicts) == (f"{disputed.subject_id}-{disputed.object_id}", (disputed.id,))
+    assert disputed.predicates == ("reduces", "increases the risk of", "prolongs")
+    assert plain.contradicts == ()
 
 
 def test_the_two_directions_of_a_pair_do_not_contradict_each_other():
@@ -189,10 +197,12 @@ def test_what_holds_of_any_multigraph(graph, chosen):
         assert edge.support == len(members) == sum(len(claim.parts) for claim in own)
         assert set(edge.evidence_ids) == {item.evidence_id for item in members}
         assert edge.confidence == max(claim.confidence for claim in own)
-        assert not any(one.contradicts(other) for one in own for other in own)
+        assert any(one.contradicts(other) for one in own for other in own) == (edge.id in edge.contradicts)
         assert all(edge.id in by_id[id_].contradicts for id_ in edge.contradicts)
-        if chosen.strategy == "predicate" or edge.contradicts:
+        if chosen.strategy == "predicate" or (chosen.strategy == "pair" and edge.contradicts):
             assert len(own) == 1
+        if chosen.strategy == "whole-pair":
+            assert edge.id == f"{edge.subject_id}-{edge.object_id}"
     turned = graph.model_copy(update={"triples": graph.triples[::-1], "evidence": graph.evidence[::-1]})
     assert (edges, kind) == aggregate(turned, chosen), "the input's order is no matter"
 

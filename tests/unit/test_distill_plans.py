@@ -70,7 +70,7 @@ def test_the_paper_plan_is_the_paper():
         "alpha": 0.5,
         "rank_relations": True,
         "statements": "teacher",
-        "strategy": "pair",
+        "strategy": "whole-pair",
         "merge": "max",
         "threshold": 0.0,
     }
@@ -112,7 +112,8 @@ def hashed(query=SIMPLE, **flags):
 
 @pytest.mark.parametrize(
     "flags",
-    [{"plan": "lean"}, {"blind": True}, {"extractor": "patterns"}] + [{name: value} for name, value in FLAGS.items()],
+    [{"plan": "lean"}, {"blind": True}, {"seed": 0}, {"extractor": "patterns"}]
+    + [{name: value} for name, value in FLAGS.items()],
     ids=str,
 )
 def test_what_determines_a_subgraph_is_in_its_hash(flags):

@@ -28,7 +28,7 @@ def triple_of(graph, predicate):
     return next(item for item in graph.triples if item.predicate == predicate)
 
 
-@pytest.fixture(params=["pair", "predicate"])
+@pytest.fixture(params=["pair", "whole-pair", "predicate"])
 def graph(request):
     return expected(make_subgraph(triples=TRIPLES), Aggregation(strategy=request.param))
 
@@ -62,9 +62,10 @@ def test_a_merged_sentence_goes_with_one_of_its_claims():
     assert "needs" not in " ".join(edge.statement for edge in left.edges)
 
 
-def test_an_edge_is_not_disputed_by_a_claim_that_is_wrong():
+@pytest.mark.parametrize("strategy", ["pair", "whole-pair"])
+def test_an_edge_is_not_disputed_by_a_claim_that_is_wrong(strategy):
     opposed = (("a", "increases", "b", 0.9, 0), ("a", "decreases", "b", 0.9, 1))
-    graph = expected(make_subgraph(triples=opposed), Aggregation())
+    graph = expected(make_subgraph(triples=opposed), Aggregation(strategy=strategy))
     assert all(edge.contradicts for edge in graph.edges)
     (edge,) = without_rejected(graph, rejecting(triple_of(graph, "decreases")), is_whole=True).edges
     assert (edge.predicates, edge.contradicts) == (("increases",), ())

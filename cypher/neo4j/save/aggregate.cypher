@@ -2,7 +2,8 @@
 //     order of id, so that two never wait for each other. Triples of one ordered pair and predicate key whose evidence was kept
 //     are a claim, whose confidence merges what each teacher says (an evidence counts once a teacher) and then the teachers.
 //     Claims below the threshold are pruned. strategy `predicate` makes each claim an edge; `pair` makes one edge of those claims
-//     of a pair that contradict no other, and an edge of each of the rest. A claim is named by its key, a space and its object
+//     of a pair that contradict no other, and an edge of each of the rest; `whole-pair` makes one edge of all claims of a pair, which
+//     names itself if they contradict each other. A claim is named by its key, a space and its object
 //     where a triple opposes one of another object of its subject. The best top_k stay (of a document, document_top_k),
 //     and the source is marked with what its graph is made of and how. revision and sizes tell a reader whether what it read is of
 //     one state (drag_graph/stores/neo4j/neo4j_rows.py). merge is max, mean or noisy-or; statements holds, by edge id, sentences to use
@@ -61,10 +62,16 @@ CALL (q, kept, calls) {
   }
   WITH s, o, pair, triples, [c IN strong | c {.*, rivals: [d IN strong WHERE d.key <> c.key AND any(t IN triples
     WHERE (t.key = c.key AND d.key IN t.opposes) OR (t.key = d.key AND c.key IN t.opposes)) | d.key]}] AS claims
-  WITH s, o, pair, triples, [c IN claims WHERE $strategy = 'predicate' OR c.rivals <> [] | {id: pair + '-' + c.key, claims: [c]}]
-    + [c IN [[c IN claims WHERE $strategy = 'pair' AND c.rivals = []]] WHERE c <> [] | {id: pair, claims: c}] AS groups
+  WITH s, o, pair, triples,
+    [c IN claims | c {.*, alone: $strategy = 'predicate' OR ($strategy = 'pair' AND c.rivals <> [])}] AS claims
+  WITH s, o, pair, triples, [c IN claims WHERE c.alone | {id: pair + '-' + c.key, claims: [c]}]
+    + [c IN [[c IN claims WHERE NOT c.alone]] WHERE c <> [] | {id: pair, claims: c}] AS groups
   RETURN count(*) AS found, collect([g IN groups | {
-    id: g.id, s: s, o: o, rivals: [key IN head(g.claims).rivals | pair + '-' + key],
+    id: g.id, s: s, o: o, rivals: CASE
+      WHEN g.id <> pair THEN [key IN head(g.claims).rivals | pair + '-' + key]
+      WHEN any(c IN g.claims WHERE c.rivals <> []) THEN [pair]
+      ELSE []
+    END,
     confidence: reduce(best = 0.0, c IN g.claims | CASE WHEN c.confidence > best THEN c.confidence ELSE best END),
     triples: [t IN triples WHERE t.key IN [c IN g.claims | c.key]],
     denied: reduce(all = [], t IN triples | all + CASE WHEN t.key IN [c IN g.claims | c.key]

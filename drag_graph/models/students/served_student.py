@@ -31,7 +31,7 @@ _MARKS = " \t\n([{\"'*_`.):]}\u2581\u0120"
 
 
 class ServedStudent:
-    """A chat model at temperature 0. Thread-safe.
+    """A chat model at temperature 0, with a `seed` for servers that sample nevertheless. Thread-safe.
 
     For a multiple-choice question it takes the option whose letter has the highest log-probability at the position of the
     answer. If the server sends no log-probabilities, it takes the letter that the reply names (`parse_label`). Without a letter
@@ -42,7 +42,7 @@ class ServedStudent:
     Without log-probabilities: 0.5 (not measured). Without a label for a multiple-choice question: 0.
     """
 
-    def __init__(self, server: Server, *, scoring: Scoring = "auto") -> None:
+    def __init__(self, server: Server, *, scoring: Scoring = "auto", seed: int | None = None) -> None:
         """Raise ConfigurationError for a scoring by the text of options."""
         if scoring in TEXT_SCORINGS:
             message = f"The student {server.model!r} is served, and servers do not report the likelihood of a given text."
@@ -51,6 +51,7 @@ class ServedStudent:
             )
         self._model = server.model
         self._server = server
+        self._sampling: dict[str, Any] = {"temperature": 0.0} if seed is None else {"temperature": 0.0, "seed": seed}
         self._requested_scoring = scoring
         self.scoring: Scoring = "letter" if scoring == "auto" else scoring
         """The scoring in use. `auto` begins with `letter` and changes to `reply` if the server has no log-probabilities."""
@@ -105,7 +106,7 @@ class ServedStudent:
 
     def _complete(self, messages: Sequence[Mapping[str, str]], limit: int, on_token: OnToken | None = None) -> Completion:
         """Return the model's reply, with log-probabilities if the server sends them. Raises RefusedReply as well."""
-        ask = partial(complete, self._server, messages, on_token=on_token, temperature=0.0, max_tokens=limit)
+        ask = partial(complete, self._server, messages, on_token=on_token, max_tokens=limit, **self._sampling)
         if self.scoring == "reply":
             completion = ask()
         else:

@@ -73,7 +73,20 @@ class AggregationContract(Contract):
         ]
         assert [triple.opposes for triple in subgraph.triples] == [("increases_the_risk_of",), ("reduces",)]
 
-    @pytest.mark.parametrize("strategy", STRATEGIES)
+    def test_a_whole_pair_is_one_edge_that_names_itself_where_its_claims_contradict_each_other(
+        self, store: GraphStore, namespace: str
+    ) -> None:
+        graph = make_subgraph(namespace=namespace, triples=[*_aspirin(0.8, 0.8), ("aspirin", "is", "an acid", 0.8, 2)])
+        settings = Aggregation(strategy="whole-pair")
+        store.save([graph], settings)
+        (subgraph,) = store.read([graph.query.id])
+        assert_same(subgraph, expected(graph, settings))
+        assert [(edge.statement, edge.contradicts == (edge.id,)) for edge in subgraph.edges] == [
+            ("aspirin reduces bleeding; aspirin increases the risk of bleeding", True),
+            ("aspirin is an acid", False),
+        ]
+
+    @pytest.mark.parametrize("strategy", ["pair", "predicate"])
     def test_claims_that_contradict_each_other_are_edges_that_name_each_other(
         self, store: GraphStore, namespace: str, strategy: Strategy
     ) -> None:

@@ -68,7 +68,7 @@ def aggregations() -> st.SearchStrategy[Aggregation]:
     """Draw settings of every strategy and merge, with thresholds that some confidences hit exactly."""
     return st.builds(
         Aggregation,
-        strategy=st.sampled_from(("pair", "predicate")),
+        strategy=st.sampled_from(("pair", "whole-pair", "predicate")),
         merge=st.sampled_from(("max", "mean", "noisy-or")),
         threshold=st.sampled_from(THRESHOLDS),
         top_k=st.one_of(st.just(100), st.integers(min_value=1, max_value=4)),
