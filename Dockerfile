@@ -1,4 +1,4 @@
-# The service of drag-graph (docs/integrations.md): docker build -t drag-graph .
+# The service of drag-graph (docs/how-to/clients.md): docker build -t drag-graph .
 #
 # /data has the embedded store and the ledger, /models the models: both are volumes. `drag-graph keys add NAME` makes a key, which the
 # service needs before its first start.

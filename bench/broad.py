@@ -1,4 +1,4 @@
-"""Do communities help questions that no passage answers? For docs/adr/0043 and the thresholds in drag_graph/ask/retrieval.py.
+"""Do communities help questions that no passage answers? For the thresholds in drag_graph/ask/retrieval.py.
 
     python bench/broad.py --data FOLDER --folder KEPT [--embedder lexical] [--questions 40]
 

@@ -115,7 +115,7 @@ def measure(store: GraphStore, arguments: argparse.Namespace) -> None:
     graphs = [source(number, *sizes, store.namespace) for number in range(arguments.sources)]
     clock.told("making the sources")
     fill(store, graphs)
-    clock.told("saving and linking them (not measured here: see docs/graph-performance.md)")
+    clock.told("saving and linking them (not measured here: see docs/measurements/graph-speed.md)")
     whole = WholeGraph.of(store.linked_edges())
     clock.told(f"reading {len(whole.rows):,} edges of {len(whole.entities):,} things")
     parts = partition(whole, resolution=1.0, min_size=arguments.min_size)

@@ -1,4 +1,4 @@
-"""What many edges and a cloud find, against the ways that need all documents in one place (docs/edges-results.md).
+"""What many edges and a cloud find, against the ways that need all documents in one place (docs/measurements/sites.md).
 
     python bench/edges.py --data FOLDER --folder KEPT --setup domains [--embedder lexical] [--half all] [--questions 60]
     python bench/edges.py --data FOLDER --folder KEPT --setup lihua --measure recall

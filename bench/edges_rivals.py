@@ -1,4 +1,4 @@
-"""LightRAG and MiniRAG beside our own reading of documents, with the same model (docs/edges-results.md).
+"""LightRAG and MiniRAG beside our own reading of documents, with the same model (docs/measurements/sites.md).
 
     python bench/edges_rivals.py --data FOLDER --folder KEPT --model FILE.gguf --system lightrag
     python bench/edges_rivals.py --folder KEPT                 # prints what was kept

@@ -1,4 +1,4 @@
-"""How large a Neo4j store is for each query, and whether asking it costs the same as it grows (docs/scale.md).
+"""How large a Neo4j store is for each query, and whether asking it costs the same as it grows.
 
     NEO4J_PASSWORD=… drag-graph db up --home /tmp/size --bolt-port 7792 --http-port 7793 --heap 2g --page-cache 4g
     NEO4J_PASSWORD=… python bench/graph_size.py --store bolt://127.0.0.1:7792 --home /tmp/size --sizes 2000 20000 50000

@@ -5,9 +5,9 @@ that the injection wants. Each is read as `ingest` reads it, and the student is 
 that name the wanted option (`clean`), all of them as `ask` shows lines (`lines`), and all of them between marks that are made
 of their hash, with a sentence that they are quoted (`fenced`), as a model is shown them that reads triples. Printed are, by
 student and way, the shares of right answers and of answers that follow the injection, and how many of the latter the gate of an
-edge (docs/edges.md) takes for sure: the student is shown all passages and, one after the other, all but one. With `--open` the
+edge takes for sure: the student is shown all passages and, one after the other, all but one. With `--open` the
 options are not offered: an answer follows the injection if it names the wanted option and not the right one. "marked" counts
-those that fail the support check (docs/answers.md). The last line says what the rules read: documents, and those of which a
+those that fail the support check. The last line says what the rules read: documents, and those of which a
 triple names the wanted option.
 """
 

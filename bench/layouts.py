@@ -93,7 +93,7 @@ def asked(records: Sequence[Record], layouts: Sequence[str]) -> Iterator[tuple[s
 def sums_of(model: GgufModel, record: Record, text: str, *, bare: bool) -> list[float]:
     """Return the log-probability of each option after a text, through the chat template where the model has one.
 
-    The bare trigger is never in the template, as in the product (docs/students.md).
+    The bare trigger is never in the template, as in the product (docs/reference/glossary.md).
     """
     form: Form = "text"
     if model.follows_instructions and not bare:

@@ -2,7 +2,7 @@
 
     python bench/linking.py [--embedder minilm|lexical|...] [--data FOLDER]
 
-The pairs are our own (`bench/data/entity_pairs.jsonl`, see docs/merging.md). Half of them (by a hash of the pair) choose the
+The pairs are our own (`bench/data/entity_pairs.jsonl`.). Half of them (by a hash of the pair) choose the
 cosine: best F1 among those with a precision of at least 0.99, and of the same F1 the strictest. The other half reports.
 
 At the operating point each pair is judged once more as if it were an alias: every entity that is also called the one is called

@@ -1,4 +1,4 @@
-"""What `--engine ray` brings on one machine: one worker process against two, beside the local engine (docs/adr/0012).
+"""What `--engine ray` brings on one machine: one worker process against two, beside the local engine.
 
     python bench/ray_scaling.py [--workers 64 128] [--latency 2] [--rounds 2] [--burn 0.1] [--queries 32]
 

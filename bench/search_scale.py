@@ -1,4 +1,4 @@
-"""Does searching stay as fast as a store grows? Times and sizes at each number of passages (docs/search-results.md).
+"""Does searching stay as fast as a store grows? Times and sizes at each number of passages (docs/measurements/search.md).
 
     python bench/search_scale.py --sizes 1000 10000 100000
     NEO4J_PASSWORD=... drag-graph db up --home /tmp/scale --bolt-port 7794 --http-port 7795 --heap 2g --page-cache 4g

@@ -1,4 +1,4 @@
-"""The command line (docs/design.md, section 6): typer commands, one file per command group; `render` is all rich output."""
+"""The command line (docs/reference/json.md): typer commands, one file per command group; `render` is all rich output."""
 
 from .app import main
 

@@ -32,8 +32,8 @@ def export(
     """Export the whole graph.
 
     `jsonl` has one line for each node and edge, in canonical order: stores with equal content give equal bytes on every engine.
-    `subgraphs` has one line for each source, with times, costs and vectors, but without answers and concepts (docs/import.md).
-    The other formats write a value that they do not support as text, and list it on stderr (docs/integrations.md).
+    `subgraphs` has one line for each source, with times, costs and vectors, but without answers and concepts.
+    The other formats write a value that they do not support as text, and list it on stderr (docs/how-to/clients.md).
 
     Examples:
       drag-graph export --format jsonl -o graph.jsonl

@@ -30,7 +30,7 @@ def mcp(
 ) -> None:
     """Let a program with a language model use the store, over MCP on stdin and stdout.
 
-    The program starts this command (docs/mcp.md); a person does not. Its tools see one namespace. --budget-usd limits the total
+    The program starts this command; a person does not. Its tools see one namespace. --budget-usd limits the total
     cost of all distillations in one run. Without it, each call must state a budget. A running service offers the same tools
     at the path /mcp.
 

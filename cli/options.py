@@ -197,7 +197,7 @@ def _naming_the_service(settings: Settings) -> Iterator[None]:
 
         service = None if settings.uses_neo4j else running_service(settings.service_path)
         if service:
-            error.hint = f"`drag-graph serve` holds the store. Stop it, or submit a job at {service.address} (docs/service.md)."
+            error.hint = f"`drag-graph serve` holds the store. Stop it, or submit a job at {service.address}."
         raise
 
 

@@ -18,7 +18,7 @@ command line prints it as a flag: `--privacy off`. Exit code 1 means that some i
     |   |-- ModelUnavailable                   down, timed out, or rate limited beyond the retries (retryable)
     |   |-- ModelAccessDenied                  the key is missing or refused
     |   `-- UnknownModel                       the provider does not know the name
-    |-- CloudError                    exit 4   the cloud cannot be used (docs/edges.md)
+    |-- CloudError                    exit 4   the cloud cannot be used (docs/how-to/sites.md)
     |   |-- CloudUnavailable                   down, timed out, or starting (retryable)
     |   `-- CloudRefused                       does not know the site, is another cloud, or sent no valid reply
     |-- ReplyError                    exit 1   one reply is unusable: its query is quarantined

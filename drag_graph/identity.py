@@ -1,4 +1,4 @@
-"""Content hashes: the ids of everything in the graph (docs/design.md, section 3).
+"""Content hashes: the ids of everything in the graph (docs/reference/graph.md).
 
 An id is the first 128 bits of a SHA-256 over the namespace and the parts, as 32 hexadecimal digits. The parts are framed by
 a separator that cannot occur in them, so that ("ab", "c") and ("a", "bc") differ.

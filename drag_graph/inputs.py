@@ -1,4 +1,4 @@
-"""Read questions from JSONL and CSV files (docs/design.md, section 6).
+"""Read questions from JSONL and CSV files (docs/reference/json.md).
 
 A JSON line is `{"id"?, "question", "options"?, "answer"?, "domain"?}`. An unusable line is reported with its number and the
 reason, and the others are read. Files of any length are streamed, one line at a time.

@@ -1,4 +1,4 @@
-"""The domain model (docs/design.md, sections 2 and 3): frozen, validated values without any I/O.
+"""The domain model (docs/reference/graph.md): frozen, validated values without any I/O.
 
 Ids are content hashes (`drag_graph.identity`). Times are UTC ISO 8601 strings with seconds, costs are US dollars, latencies
 are whole milliseconds. Numbers and texts have the limits of `drag_graph.values`.
@@ -16,7 +16,7 @@ Domain = Literal["general", "medical", "technical", "privacy"]
 Framing = Literal["definitional", "contrastive", "causal", "procedural", "exemplar", "unspecified"]
 Mode = Literal["none", "evidence", "graph", "combined"]
 Scoring = Literal["auto", "letter", "option-text", "option-text-norm", "option-text-mutual-info", "reply"]
-"""How a student chooses an option; `auto` depends on the kind of student (docs/students.md)."""
+"""How a student chooses an option; `auto` depends on the kind of student (docs/reference/glossary.md)."""
 GraphKind = Literal["simple", "multigraph", "evidence_only"]
 Strategy = Literal["pair", "whole-pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]
@@ -71,7 +71,7 @@ class Document(Value):
     """An ingested file: its address, the hash of its bytes, and the time of its last modification.
 
     `date` is the day, month or year that the document is from, if it says so (ISO 8601); `tags` are the user's. `input_id` is
-    the address that the id is the hash of, if it is not `uri`: the file was renamed (docs/adr/0049).
+    the address that the id is the hash of, if it is not `uri`: the file was renamed (docs/decisions/0012-documents.md).
     """
 
     id: str
@@ -177,7 +177,7 @@ class Entity(Value):
 class Triple(Value):
     """One edge of the multigraph, extracted from one piece of evidence by one or more calls (promise 4).
 
-    `opposes` is fixed when the triple is made (docs/adr/0019): the predicate keys of the same ordered pair that contradict it,
+    `opposes` is fixed when the triple is made: the predicate keys of the same ordered pair that contradict it,
     and the claims of the same subject with another number or date, each as its predicate key, a space and the object's name.
     """
 
@@ -228,7 +228,7 @@ class SimpleEdge(Value):
 class Aggregation(Value):
     """How the multigraph is merged and pruned. Triples never change.
 
-    Claims whose merged confidence is below `threshold` are dropped (docs/adr/0019). `top_k` is the number of edges that remain.
+    Claims whose merged confidence is below `threshold` are dropped. `top_k` is the number of edges that remain.
     `statements` has, by edge id, a teacher's sentence that replaces the joined clauses.
     """
 

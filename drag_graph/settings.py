@@ -1,4 +1,4 @@
-"""All settings, and the only access to the environment (docs/design.md, section 6).
+"""All settings, and the only access to the environment (docs/reference/json.md).
 
 Flags override the environment (`DRAG_GRAPH_*`, and Neo4j's own `NEO4J_*`), the environment overrides `drag-graph.toml`, and
 that overrides the defaults. `origins` returns the source of each value. The descriptions are the help of the flags.
@@ -86,7 +86,7 @@ class Settings(BaseSettings):
     )
     teacher_timeout: Seconds = Field(120.0, description="Time limit of one call in seconds.")
     ledger: Place = Field("", description="File of replies and runs. Defaults to a file next to an embedded store.")
-    plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls per query. paper: step by step (docs/plans.md).")
+    plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls per query. paper: step by step.")
     number_of_evidence: PositiveInt | None = Field(
         None, description="Number of evidence to request (N), at least 1.25 times K. The default depends on the plan."
     )
@@ -149,7 +149,7 @@ class Settings(BaseSettings):
     quantisation: Literal["auto", "none", "8bit", "4bit"] = Field(
         "auto", description="Precision of a transformers student. `auto` lowers it if memory is short."
     )
-    scoring: Scoring = Field("auto", description="How the student chooses an option (docs/students.md).")
+    scoring: Scoring = Field("auto", description="How the student chooses an option (docs/reference/glossary.md).")
     mode: Mode = Field("combined", description="Which kinds of lines to show the student.")
     line_format: Literal["arrow", "sentence", "json"] = Field("sentence", description="Format of edges in the context.")
     max_lines: PositiveInt | None = Field(
@@ -178,7 +178,7 @@ class Settings(BaseSettings):
         SecretStr(""), description="Key for the reranker's server. Defaults to the provider's own variable."
     )
 
-    # A site of a cloud (docs/edges.md)
+    # A site of a cloud (docs/how-to/sites.md)
     candidates: PositiveInt = Field(
         3, description="Number of answers to each question whose agreement decides if a site is sure."
     )

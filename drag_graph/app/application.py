@@ -1,4 +1,4 @@
-"""`DragGraph`: the one object that can do everything the command line can (docs/design.md, section 13)."""
+"""`DragGraph`: the one object that can do everything the command line can (docs/reference/python.md)."""
 
 import _thread
 import os

@@ -88,7 +88,7 @@ class Ingesting(ResourceUser):
         wait: bool = True,
         **settings: Any,
     ) -> RunHandle[IngestReport]:
-        """Read the texts and relations of LightRAG's working folder, as `ingest_triples` does (docs/integrations.md).
+        """Read the texts and relations of LightRAG's working folder, as `ingest_triples` does (docs/how-to/clients.md).
 
         `left_out` of the report counts what is not imported. Raises InputError if this is not such a folder.
         """

@@ -105,7 +105,7 @@ class AskResult:
 
     @property
     def site(self) -> Mapping[str, Any]:
-        """At a site of a cloud: whether the local answer was sure, and what the cloud replied (docs/edges.md)."""
+        """At a site of a cloud: whether the local answer was sure, and what the cloud replied (docs/how-to/sites.md)."""
         site: Mapping[str, Any] = self.answer.snapshot.get("site", {})
         return site
 
@@ -134,7 +134,7 @@ class AskResult:
     def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document; `explain` adds scores, probabilities and dropped lines.
 
-        The `score` of a searched line is its weight; `lists` are those that found it (docs/asking.md). `answer_id` is null if
+        The `score` of a searched line is its weight; `lists` are those that found it. `answer_id` is null if
         the answer was not stored; `not_kept` then gives the reason, unless there is nothing to audit.
         """
         answer = self.answer
@@ -219,7 +219,7 @@ class AnswersReport:
         return totals | {"prompt_tokens": sum(result.answer.prompt_tokens for result in self.answers)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `ask --file --json` document (docs/design.md, section 6)."""
+        """Return the `ask --file --json` document (docs/reference/json.md)."""
         answers = [
             {
                 **result.to_dict(),

@@ -315,7 +315,7 @@ class Asker:
     def _abstention(self, query: Query, found: FoundLines, lines: tuple[Line, ...]) -> StudentReply | None:
         """Return the reply to an open question that no found line seems to answer, or None if the student is to be asked.
 
-        Small language models answer such questions all the same (docs/answers.md).
+        Small language models answer such questions all the same (docs/measurements/answers.md).
         """
         if query.options or self._quoting is None or self._settings.mode == "none":
             return None

@@ -1,4 +1,4 @@
-"""The audit: from an answer back to its lines, edges, evidence and teacher calls (docs/design.md, sections 2 and 6).
+"""The audit: from an answer back to its lines, edges, evidence and teacher calls (docs/reference/json.md).
 
 A snapshot is taken when the answer is given and stored with it, so that a later refresh never falsifies an audit. A line that
 another site has released has that site's information under `elsewhere` (`drag_graph.sites.site_asker`).
@@ -28,7 +28,7 @@ def snapshot(
     line_order: str = "best-first",
     privacy: Mapping[str, Any] = NO_FILTER,
 ) -> dict[str, Any]:
-    """Return everything that the audit of an answer needs, as a JSON document (docs/design.md, section 6).
+    """Return everything that the audit of an answer needs, as a JSON document (docs/reference/json.md).
 
     `lines` are best first; `line_order` is the order in the prompt; `privacy` are the gate's facts on the question. Raises
     StoreUnfit for a line without edge or evidence (promise 4): such an answer must not be given.
@@ -95,7 +95,7 @@ def contradicting(line: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str,
 
 
 def contradicting_passages(lines: Sequence[Mapping[str, Any]]) -> dict[int, list[dict[str, Any]]]:
-    """Return by number which passages of other documents contradict a line (docs/asking.md), each with the reason as `why`."""
+    """Return by number which passages of other documents contradict a line, each with the reason as `why`."""
     found: dict[int, list[dict[str, Any]]] = {}
     for one, two in combinations([line for line in lines if line["kind"] == "span"][:COMPARED], 2):
         pairs = product(*([text["text"] for text in line["passages"] if len(text["text"]) <= LONGEST] for line in (one, two)))

@@ -1,4 +1,4 @@
-"""Find lines for a broad question: edges of communities with similar summaries (DGRAG, section 3.3; docs/adr/0043).
+"""Find lines for a broad question: edges of communities with similar summaries (DGRAG, section 3.3).
 
 A question about what many things have in common is not similar to any single passage.
 """

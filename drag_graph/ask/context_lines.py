@@ -1,4 +1,4 @@
-"""Turn subgraphs into context lines (docs/design.md, section 5; paper, section "Simplified graph to text").
+"""Turn subgraphs into context lines (docs/explanation/pipeline.md; paper, section "Simplified graph to text").
 
 Two pure steps: `candidate_lines` collects what the mode allows, and `select_lines` orders the lines, removes repetitions and
 applies the token budget. Every line keeps the id of its evidence or edge (promise 4), and every dropped line has a reason.

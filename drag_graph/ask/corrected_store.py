@@ -1,4 +1,4 @@
-"""A store without the claims that a person marked wrong (docs/corrections.md).
+"""A store without the claims that a person marked wrong (docs/how-to/correct-refresh-erase.md).
 
 All lines of `ask` and `search`, and the edges that communities summarise, pass through it. Corrections are read once, at the
 first use, so an object serves one question.

@@ -1,6 +1,6 @@
-"""Find context lines for a question: in its own subgraph, else in the whole graph (docs/asking.md).
+"""Find context lines for a question: in its own subgraph, else in the whole graph (docs/explanation/search.md).
 
-With `shared_lines`, lines of other sources follow those of the own subgraph (docs/adr/0037). Pure orchestration; the store and
+With `shared_lines`, lines of other sources follow those of the own subgraph. Pure orchestration; the store and
 the embedder are ports.
 """
 

@@ -1,4 +1,4 @@
-"""Rank units by a walk over the graph that begins at the facts nearest to a question (docs/adr/0048).
+"""Rank units by a walk over the graph that begins at the facts nearest to a question (docs/decisions/0009-search.md).
 
 Personalised PageRank over concepts and units, after HippoRAG (Gutierrez et al., "HippoRAG: Neurobiologically Inspired
 Long-Term Memory for Large Language Models", 2024, and "From RAG to Memory", 2025). A unit is linked to the concepts of its

@@ -1,4 +1,4 @@
-"""What a question is searched by, and when something stored is relevant to it (docs/asking.md).
+"""What a question is searched by, and when something stored is relevant to it (docs/explanation/search.md).
 
 Pure functions.
 """
@@ -33,8 +33,8 @@ _FUNCTION_WORDS = frozenset(
 class SearchThresholds:
     """Minimum similarities for something to be relevant. They depend on the embedder.
 
-    `query` and `summary` are the minimum cosine of a stored query and of a community's summary (docs/adr/0043); `line` is the
-    minimum `closeness` of a line (docs/adr/0042). `answer` is the minimum cosine of a line with the question plus one option: a
+    `query` and `summary` are the minimum cosine of a stored query and of a community's summary; `line` is the
+    minimum `closeness` of a line. `answer` is the minimum cosine of a line with the question plus one option: a
     line below it for every option cannot decide between them.
     """
 
@@ -46,7 +46,7 @@ class SearchThresholds:
 
 LEXICAL = SearchThresholds(query=0.4, line=0.5, summary=0.25, answer=0.0)
 OTHERS = SearchThresholds(query=0.5, line=0.6, summary=0.35, answer=0.6)
-"""Measured by `bench/relevance.py`, `bench/broad.py` and `bench/found_lines.py`; see docs/asking.md."""
+"""Measured by `bench/relevance.py`, `bench/broad.py` and `bench/found_lines.py`; see docs/explanation/search.md."""
 
 
 def thresholds(embedder: str, override: float | None = None) -> SearchThresholds:

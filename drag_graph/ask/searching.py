@@ -1,4 +1,4 @@
-"""Search the whole graph: value what words, vectors and a walk over the graph find (docs/adr/0048).
+"""Search the whole graph: value what words, vectors and a walk over the graph find (docs/decisions/0009-search.md).
 
 Pure orchestration; the store and the embedder are ports.
 """

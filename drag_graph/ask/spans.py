@@ -1,4 +1,4 @@
-"""Fill the token budget with what a search found: whole stretches of documents, evidence, edges (docs/adr/0048).
+"""Fill the token budget with what a search found: whole stretches of documents, evidence, edges.
 
 Passages are taken best first until the budget is used. Those of one document stand together, in its order; neighbours are
 joined to one span, which is what the document says there, word for word. The first span of a document opens with its title,

@@ -1,4 +1,4 @@
-"""Build a student's prompt from context lines (docs/design.md, section 5).
+"""Build a student's prompt from context lines (docs/explanation/pipeline.md).
 
     [SYSTEM]  [EVIDENCE]  [KNOWLEDGE GRAPH]  [QUESTION]  [OPTIONS]  [ANSWER]
 

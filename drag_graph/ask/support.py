@@ -1,4 +1,4 @@
-"""Check an answer against the context lines: its citations, and the support of each sentence (docs/answers.md).
+"""Check an answer against the context lines: its citations, and the support of each sentence (docs/measurements/answers.md).
 
 A sentence is supported if one passage of the lines is close to it, by words and by vectors, and if the lines have every number,
 date and name in it. The check compares texts; it does not reason. Pure functions over an embedder.

@@ -1,4 +1,4 @@
-"""Value units and passages for a question, by words, vectors and their surroundings (docs/adr/0048).
+"""Value units and passages for a question, by words, vectors and their surroundings (docs/decisions/0009-search.md).
 
 A small passage is found well, but what answers often stands next to it. So a passage counts for itself, for its neighbours,
 for its unit (a chunk, or a query with its evidence) and for its document. Words count by BM25 among the candidates alone:

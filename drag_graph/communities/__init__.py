@@ -1,1 +1,1 @@
-"""Communities: groups of connected things in the whole graph, and their summaries (docs/communities.md)."""
+"""Communities: groups of connected things in the whole graph, and their summaries (docs/explanation/pipeline.md)."""

@@ -1,4 +1,4 @@
-"""Partition the graph of things: the Leiden algorithm on modularity, then merging of small communities (docs/adr/0039).
+"""Partition the graph of things: the Leiden algorithm on modularity, then merging of small communities.
 
 Edges come from `GraphStore.linked_edges` and weigh as much as their confidence. No I/O.
 """

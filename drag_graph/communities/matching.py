@@ -1,4 +1,4 @@
-"""Match a new partition with the stored communities: ids follow the majority of the members (docs/adr/0039-communities.md)."""
+"""Match a new partition with the stored communities: ids follow the majority of the members."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

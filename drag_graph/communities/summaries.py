@@ -1,4 +1,4 @@
-"""Summarise communities, by rules or with a model that sees the strongest edges (docs/communities.md). No I/O."""
+"""Summarise communities, by rules or with a model that sees the strongest edges (docs/explanation/pipeline.md). No I/O."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -144,7 +144,7 @@ class Session:
     def batch_distiller(
         self, source: str = "", *, interruption: Interruption, wait: bool = True, retry_quarantined: bool = False
     ) -> Rounds:
-        """Return a run like `distiller` whose requests go to the provider's batch API (docs/adr/0013).
+        """Return a run like `distiller` whose requests go to the provider's batch API (docs/decisions/0007-batches.md).
 
         Without `wait` it ends once its requests are submitted. Raises ConfigurationError if the teacher has no batch API.
         """

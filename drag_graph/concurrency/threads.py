@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 LONG_TURN = 0.05
-"""Switch interval in seconds; Python's default is 0.005. It saves 64 workers a fifth of their time (docs/adr/0025)."""
+"""Switch interval in seconds; Python's default is 0.005. It saves 64 workers a fifth of their time."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _lock = threading.Lock()

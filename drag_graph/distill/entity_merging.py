@@ -1,4 +1,4 @@
-"""Merge the entity names and the predicates of one subgraph that mean the same (measured in docs/merging.md).
+"""Merge the entity names and the predicates of one subgraph that mean the same (measured in docs/explanation/pipeline.md).
 
 Names merge by key, then by acronym, then by embedding: if the cosine reaches a threshold and no guard objects
 (`drag_graph.graph.contradictions`). The result does not depend on the order of the names.

@@ -25,7 +25,7 @@ LONGEST = 4_000
 
 Embed = Callable[[Sequence[str]], Vectors]
 
-# Of the prompts that were tried, this one yields the most distinct facts from a small model (docs/results.md).
+# Of the prompts that were tried, this one yields the most distinct facts from a small model (docs/measurements/students.md).
 _LEAN_SYSTEM = (
     "You write down general knowledge in short, complete sentences, each true by itself, without saying which answer is right. "
     'Reply in JSON: {"evidence": [{"text": string, "framing": string}]}.'

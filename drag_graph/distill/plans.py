@@ -1,4 +1,4 @@
-"""The settings of a query, with the defaults of its plan (docs/plans.md)."""
+"""The settings of a query, with the defaults of its plan (docs/explanation/papers.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Distill one query: question -> evidence -> ranking -> triples -> canonical graph.
 
-Pure orchestration; all I/O goes through ports. Both plans run the same stages (docs/plans.md): `lean` combines requests,
+Pure orchestration; all I/O goes through ports. Both plans run the same stages: `lean` combines requests,
 `paper` follows the published steps.
 """
 
@@ -81,7 +81,7 @@ class Distillation:
         self._seed = {} if settings.seed is None else {"seed": settings.seed}
 
     def settings_hash(self, query: Query) -> str:
-        """Return the hash of everything that determines the query's subgraph, except its text (docs/adr/0002)."""
+        """Return the hash of everything that determines the query's subgraph, except its text."""
         settings, plan = self._settings, plan_settings(self._settings, query)
         versions = {
             "evidence": evidence.PROMPT_VERSIONS[plan.plan],
@@ -117,7 +117,7 @@ class Distillation:
         """Return the query's subgraph without edges, and how the store must aggregate it.
 
         `edition` is the creation time of the subgraph to replace. With it, models are asked again instead of replaying the tape
-        (docs/adr/0010). `usage` is updated with every call, also if an error is raised.
+        (docs/decisions/0002-ids-and-editions.md). `usage` is updated with every call, also if an error is raised.
 
         Raises ReplyError if a reply stays unusable (the query must be quarantined), ModelError if the teacher cannot be used,
         and BudgetReached.

@@ -109,7 +109,7 @@ def request(query: Query, batch: Sequence[Evidence], plan: Plan = "lean", *, bli
 def read(reply: TeacherReply, batch: Sequence[Evidence], *, by_people: bool = False) -> Extraction:
     """Return one raw triple for each triple and evidence that it names, and the reasons for discarded ones.
 
-    A triple whose ends do not occur in its evidence is discarded. With `by_people` it is kept as doubtful (docs/adr/0024).
+    A triple whose ends do not occur in its evidence is discarded. With `by_people` it is kept as doubtful.
     """
     assert isinstance(reply.payload, TriplesReply)
     grounds = [Grounds(item.text) for item in batch]

@@ -1,1 +1,1 @@
-"""Documents (docs/documents.md): from files to text, from text to passages, from passages to subgraphs."""
+"""Documents (docs/how-to/documents.md): from files to text, from text to passages, from passages to subgraphs."""

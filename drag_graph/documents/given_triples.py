@@ -1,4 +1,4 @@
-"""Existing triples, such as those of a file (`ingest --triples`, docs/documents.md).
+"""Existing triples, such as those of a file (`ingest --triples`, docs/how-to/documents.md).
 
 Each is grounded in a passage: one that contains both ends, else one that contains an end and most words of the rest, where the
 document's name and headings count as words of the passage. Any other triple is stored with the best passage, a low confidence

@@ -18,7 +18,7 @@ VERSION = "passages/3"
 LONGEST_SENTENCE = 600
 """Maximum length in characters; longer sentences are cut at white space."""
 SHORTEST_PASSAGE = 100
-"""Minimum length in characters; a shorter sentence is joined with the next one of its paragraph (docs/adr/0038)."""
+"""Minimum length in characters; a shorter sentence is joined with the next one of its paragraph."""
 _SHORT_LINE = 0.6
 """Fraction of the usual line length. A shorter line without a closing mark is a heading, or ends a paragraph."""
 _LINE = re.compile(r"[^\n]+")

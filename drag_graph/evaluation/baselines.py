@@ -23,7 +23,7 @@ from drag_graph.ports.model_roles import Embedder
 
 Baseline = Literal["bm25", "cosine"]
 PIECE = 1200
-"""Maximum number of characters in a piece. Of 400 and 1,200, these contain more answers (docs/search-results.md)."""
+"""Maximum number of characters in a piece. Of 400 and 1,200, these contain more answers (docs/measurements/search.md)."""
 _PAGE = 256
 _NUMBER = 5
 """Maximum number of tokens of a line's number and end."""

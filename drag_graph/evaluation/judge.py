@@ -1,4 +1,4 @@
-"""Compare the answers of two outcomes with a language model, under one pinned rubric (docs/evaluation.md).
+"""Compare the answers of two outcomes with a language model, under one pinned rubric (docs/how-to/compare-students.md).
 
 The judge reads each pair twice, in both orders. A verdict counts only if both agree; otherwise the pair is a tie.
 """

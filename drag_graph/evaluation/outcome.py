@@ -1,4 +1,4 @@
-"""The outcome of an evaluation: a folder with every item, a summary and a table (docs/design.md, section 12).
+"""The outcome of an evaluation: a folder with every item, a summary and a table (docs/reference/json.md).
 
     about.json     what determines the answers
     items.jsonl    one item a line: question, context lines and answer in one mode

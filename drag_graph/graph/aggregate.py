@@ -1,4 +1,4 @@
-"""The simple graph, in plain Python: the definition that every store's Cypher is held to (docs/adr/0019).
+"""The simple graph, in plain Python: the definition that every store's Cypher is held to (docs/decisions/0003-claims.md).
 
 Triples of one ordered pair and predicate key are merged into a claim, claims below the threshold are pruned, and what is
 left of a pair becomes its edges. Only triples whose evidence was kept take part.

@@ -1,4 +1,4 @@
-"""Guards against merging different things whose vectors are similar (docs/design.md, section 5, "canonical form").
+"""Guards against merging different things whose vectors are similar (docs/explanation/pipeline.md, "canonical form").
 
 Embeddings of opposites are similar: "hot" and "cold", "type 1" and "type 2", "causes" and "is caused by". Each guard
 returns the reason why two names, predicates or statements differ, in words that can be shown, or "" when it sees none.

@@ -1,4 +1,4 @@
-"""Whether a triple is read from the evidence that it names: both its ends must occur there (docs/adr/0024).
+"""Whether a triple is read from the evidence that it names: both its ends must occur there (docs/decisions/0003-claims.md).
 
 An end occurs where its canonical form does, where its acronym or long form does, or where most of its content words do. Ends
 that a teacher makes up, or takes from other evidence, do not.
@@ -12,7 +12,7 @@ from drag_graph.graph.name_forms import ARTICLES, AUXILIARIES, PREPOSITIONS, abb
 from drag_graph.graph.word_lists import word_list
 
 TOLERANCE = 0.5
-"""The share of an end's content words that must occur; measured by `bench/grounding.py` (docs/replies.md)."""
+"""The share of an end's content words that must occur; measured by `bench/grounding.py`."""
 _STEM = 4
 """Letters that two words of one stem begin with at least."""
 _ENDING = re.compile("(?:i?an|n|ish|ese|ic?|al|y)?s?")

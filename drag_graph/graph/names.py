@@ -1,4 +1,4 @@
-"""Choose an entity's name among its variants, and normalise names for concepts (docs/linking.md)."""
+"""Choose an entity's name among its variants, and normalise names for concepts (docs/decisions/0008-linking.md)."""
 
 from collections import Counter
 from collections.abc import Iterable

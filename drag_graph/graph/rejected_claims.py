@@ -1,4 +1,4 @@
-"""Subgraphs without the claims that a person marked wrong (docs/corrections.md). Pure functions."""
+"""Subgraphs without the claims that a person marked wrong (docs/how-to/correct-refresh-erase.md). Pure functions."""
 
 from collections import Counter
 from collections.abc import Iterable

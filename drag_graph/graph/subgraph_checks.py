@@ -31,7 +31,7 @@ COUNTED = (
     *("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "FROM_CHUNK", "HAS_CHUNK", "TRIPLE", "RELATED", "REFERS_TO", "SAME_AS"),
     *("IN_COMMUNITY", "ANSWERS", "USED"),
 )
-"""The labels and relationship types of docs/design.md, section 3; an engine may leave out what is not there."""
+"""The labels and relationship types of docs/reference/graph.md; an engine may leave out what is not there."""
 
 _MEND = "Nothing was written. Fix the source of this data."
 

@@ -1,1 +1,1 @@
-"""Retrievers for other libraries (docs/integrations.md). Each module needs its library: extra `integrations`."""
+"""Retrievers for other libraries (docs/how-to/clients.md). Each module needs its library: extra `integrations`."""

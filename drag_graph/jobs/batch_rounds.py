@@ -1,4 +1,4 @@
-"""Distill through a provider's batch API: the rounds of one run (docs/adr/0013).
+"""Distill through a provider's batch API: the rounds of one run (docs/decisions/0007-batches.md).
 
 The stages of a query depend on each other's replies. Each round is therefore one pass over the unfinished queries: their next
 requests go to the provider in one batch, and the next pass continues with the replies. All passes belong to one run.

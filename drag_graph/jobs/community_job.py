@@ -1,4 +1,4 @@
-"""Find and summarise communities: a job of the runner (docs/communities.md). All I/O goes through ports."""
+"""Find and summarise communities: a job of the runner (docs/explanation/pipeline.md). All I/O goes through ports."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace

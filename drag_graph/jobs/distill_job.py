@@ -1,4 +1,4 @@
-"""Distill many queries into one store: one run, recorded in the journal (docs/design.md, section 5).
+"""Distill many queries into one store: one run, recorded in the journal (docs/explanation/pipeline.md).
 
 All I/O goes through ports. Every query ends complete, or quarantined with a reason; what is reported complete is stored.
 """

@@ -1,4 +1,4 @@
-"""Find the stored documents of files: by their address, and renamed ones by the hash of their content (docs/adr/0049)."""
+"""Find the stored documents of files: by their address, and renamed ones by the hash of their content."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Read many documents into one store: a job of the runner (docs/documents.md).
+"""Read many documents into one store: a job of the runner (docs/how-to/documents.md).
 
 All I/O except reading files goes through ports. A document stored under the same file and settings hash is unchanged. Every
 other file ends stored, or failed with a reason; what is reported is stored.

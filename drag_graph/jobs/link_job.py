@@ -1,4 +1,4 @@
-"""Link the sources of a namespace by their concepts (docs/linking.md). All I/O goes through ports."""
+"""Link the sources of a namespace by their concepts (docs/decisions/0008-linking.md). All I/O goes through ports."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -64,7 +64,7 @@ class RunReport:
         return {**head, **totals, "cost_usd": round(float(totals["cost_usd"]), 6), "seconds": round(self.seconds, 3)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `distill --json` document (docs/design.md, section 6)."""
+        """Return the `distill --json` document (docs/reference/json.md)."""
         return {
             "run_id": self.run_id,
             "queries": [result.document() for result in self.results()],

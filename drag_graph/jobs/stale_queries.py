@@ -1,4 +1,4 @@
-"""Find stored queries that are due for a refresh, as lines for the distiller (docs/adr/0010). All I/O goes through ports."""
+"""Find stored queries that are due for a refresh, as lines for the distiller. All I/O goes through ports."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Linking: what the stored sources have in common (docs/linking.md)."""
+"""Linking: what the stored sources have in common (docs/decisions/0008-linking.md)."""

@@ -1,4 +1,4 @@
-"""Decide which concepts are the same thing, by name, alias and vector, and form clusters (docs/linking.md).
+"""Decide which concepts are the same thing, by name, alias and vector, and form clusters (docs/decisions/0008-linking.md).
 
 Each pair is judged only from what is stored about the two concepts. The result therefore depends neither on the order of the
 pairs nor on earlier judgements.
@@ -32,7 +32,7 @@ MEASURED: Mapping[str, OperatingPoint] = {
     "sentence-transformers/all-MiniLM-L6-v2": OperatingPoint(cosine=0.875),
     "lexical": OperatingPoint(cosine=0.9),
 }
-"""Operating points by embedder, measured by `bench/linking.py` (docs/linking.md)."""
+"""Operating points by embedder, measured by `bench/linking.py` (docs/decisions/0008-linking.md)."""
 UNMEASURED = OperatingPoint(cosine=0.95)
 """For an embedder without measurements."""
 SHORTEST_ACRONYM = 3

@@ -1,4 +1,4 @@
-"""Erasing sources with everything that rests on them (docs/adr/0022-managing.md)."""
+"""Erasing sources with everything that rests on them (docs/decisions/0002-ids-and-editions.md)."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -136,7 +136,7 @@ def compact(store: GraphStore, *, wanted: bool = True) -> str:
     """
     compact_file = getattr(store, "compact", None)
     if compact_file is None:
-        return "the server's files and transaction logs keep deleted text until it is overwritten (docs/graph.md)"
+        return "the server's files and transaction logs keep deleted text until it is overwritten (docs/reference/graph.md)"
     if not wanted:
         return "not compacted; the file still contains deleted text"
     compact_file()

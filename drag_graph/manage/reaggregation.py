@@ -1,4 +1,4 @@
-"""Rebuilding the simple graph under other settings, without calling a model (docs/graph.md)."""
+"""Rebuilding the simple graph under other settings, without calling a model (docs/reference/graph.md)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field

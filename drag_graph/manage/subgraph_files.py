@@ -1,4 +1,4 @@
-"""Files of subgraphs (docs/import.md): a head, one line per subgraph, one per correction of a claim, an end.
+"""Files of subgraphs (docs/how-to/backup.md): a head, one line per subgraph, one per correction of a claim, an end.
 
 Simple edges are not in the file, because a store derives them from the triples. Reading holds one line in memory at a time.
 """

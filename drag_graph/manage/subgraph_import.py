@@ -1,4 +1,4 @@
-"""Importing subgraphs into a store (docs/import.md): one run over a file of any length.
+"""Importing subgraphs into a store (docs/how-to/backup.md): one run over a file of any length.
 
 The file's lines and the store come in from outside. Content that is stored already is left alone; the rest is stored in
 transactions of subgraphs with the same aggregation.

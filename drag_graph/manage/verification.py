@@ -1,4 +1,4 @@
-"""Checking a store (`db verify`; docs/graph.md).
+"""Checking a store (`db verify`; docs/reference/graph.md).
 
 The database finds some problems by itself (`GraphStore.verify`). Those within a subgraph are found here, for all stores: wrong
 ids, missing provenance, and dangling references of simple edges.

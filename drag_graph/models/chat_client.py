@@ -1,4 +1,4 @@
-"""The chat client: completions, embeddings and scores, with the project's only retry loop (docs/design.md, sections 7 and 8).
+"""The chat client: completions, embeddings and scores, with the project's only retry loop.
 
 All roles of models share it. Requests go to an OpenAI-compatible server directly, to other
 providers through LiteLLM. No error contains a key, a prompt or a reply. Of what a server says, only the reason for a rejection

@@ -1,4 +1,4 @@
-"""The transformers runtime: a causal language model in this process (extra `local`; docs/design.md, section 5).
+"""The transformers runtime: a causal language model in this process (extra `local`; docs/explanation/pipeline.md).
 
 Code from a model's repository is never executed (`trust_remote_code` is off). With HF_HUB_OFFLINE=1 nothing is downloaded.
 """

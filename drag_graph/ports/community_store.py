@@ -1,4 +1,4 @@
-"""Communities of the whole graph, and the port that stores implement (docs/communities.md, docs/adr/0039-communities.md).
+"""Communities of the whole graph, and the port that stores implement (docs/decisions/0010-communities.md).
 
 `drag_graph.jobs.community_job` runs `drag-graph communities`.
 """

@@ -1,4 +1,4 @@
-"""Concepts, which connect sources, and the port that stores implement (docs/linking.md, docs/adr/0023-linking.md).
+"""Concepts, which connect sources, and the port that stores implement (docs/decisions/0008-linking.md).
 
 `drag_graph.jobs.link_job` runs `drag-graph link`.
 """

@@ -1,4 +1,4 @@
-"""Corrections: a person's verdicts on claims and answers (docs/corrections.md)."""
+"""Corrections: a person's verdicts on claims and answers (docs/how-to/correct-refresh-erase.md)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

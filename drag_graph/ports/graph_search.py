@@ -1,4 +1,4 @@
-"""The port for searching all subgraphs of a namespace (docs/design.md, section 5; docs/adr/0048).
+"""The port for searching all subgraphs of a namespace (docs/explanation/pipeline.md; docs/decisions/0009-search.md).
 
 `candidates` finds what is near to a question by words and by vectors. `units` returns what is around the hits, `around` what
 the graph says of the things in them, and `subgraphs` everything that the chosen lines and their audit need.

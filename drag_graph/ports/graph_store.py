@@ -72,7 +72,7 @@ class SourceFilter:
 
     `ids` cannot be combined with other conditions. `prefix` is the beginning of an id. `input_id` is the id that the input
     gave a query. `expired_before` (UTC, ISO 8601) selects queries whose time to live ended before it. `has_failed` selects
-    queries to which a student gave a wrong answer from this subgraph (docs/adr/0010).
+    queries to which a student gave a wrong answer from this subgraph (docs/decisions/0002-ids-and-editions.md).
     """
 
     ids: Sequence[str] | None = None
@@ -230,7 +230,7 @@ class GraphStore(Protocol):
         """Return up to `limit` matching sources by id, beginning after the id `after` (see `iter_sources`)."""
 
     def counts(self) -> dict[str, int]:
-        """Return the number of nodes and relationships by label and type, with all keys of docs/design.md, section 3."""
+        """Return the number of nodes and relationships by label and type, with all keys of docs/reference/graph.md."""
 
     def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
         """Write answers with their links in one transaction; an answer that is already stored stays as it is.

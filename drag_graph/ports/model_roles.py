@@ -50,7 +50,7 @@ class Reranker(Protocol):
 class TeacherRequest:
     """One thing asked of a teacher about a query, or of an extractor about a document.
 
-    `schema` is the class of the reply (docs/design.md, section 7; it knows its name on the wire), `simpler` holds the
+    `schema` is the class of the reply (docs/reference/json.md; it knows its name on the wire), `simpler` holds the
     messages of the second re-ask. `count` is how many items the reply should have, or 0 where that is open.
     """
 
@@ -67,7 +67,7 @@ class TeacherRequest:
     sources: tuple[str, ...] = ()
     """Ids of sources whose text is in the request, in addition to the query. Erasing one erases the recorded reply."""
     edition: str = ""
-    """Tells a request from the same one asked for an earlier edition of the subgraph (docs/adr/0010). It is never sent."""
+    """Tells a request from the same one asked for an earlier edition of the subgraph. It is never sent."""
 
     @property
     def query(self) -> Query:

@@ -1,4 +1,4 @@
-"""Runs and their results (docs/design.md, section 6).
+"""Runs and their results (docs/reference/json.md).
 
 A run is one start of `distill` or `refresh`. It belongs to a *job*: the same input, store and teacher. A run continues the
 work of the earlier runs of its job and shares their budget.
@@ -46,7 +46,7 @@ class QueryResult:
     """Whether the query was erased since, with all its texts."""
 
     def document(self) -> dict[str, Any]:
-        """Return its entry of the `distill --json` document (docs/design.md, section 6)."""
+        """Return its entry of the `distill --json` document (docs/reference/json.md)."""
         names = ("id", "input_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error")
         document = {name: getattr(self, name) for name in (*names, "line", "notes")}
         return {**document, "erased": True} if self.erased else document

@@ -1,4 +1,4 @@
-"""What a cloud stores about its sites: who they are, and summaries of what they know, with vectors (docs/edges.md)."""
+"""What a cloud stores about its sites: who they are, and summaries of what they know, with vectors (docs/how-to/sites.md)."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The shapes of a teacher's replies: each is a pydantic model of one list (docs/design.md, section 7)."""
+"""The shapes of a teacher's replies: each is a pydantic model of one list (docs/reference/json.md)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self

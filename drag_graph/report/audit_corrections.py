@@ -1,4 +1,4 @@
-"""Corrections in an audit document: that of the answer, and those of the claims behind its lines (docs/corrections.md)."""
+"""Corrections in an audit document: that of the answer, and those of the claims behind its lines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

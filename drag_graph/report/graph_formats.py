@@ -1,4 +1,4 @@
-"""The whole graph for other programs: GraphML, CSV for `LOAD CSV`, and a Cypher script (docs/integrations.md).
+"""The whole graph for other programs: GraphML, CSV for `LOAD CSV`, and a Cypher script (docs/how-to/clients.md).
 
 A value that a format does not support is written as JSON text and counted. Memory does not grow with the graph.
 """

@@ -1,1 +1,1 @@
-"""The service over HTTP (docs/service.md)."""
+"""The service over HTTP (docs/how-to/team-service.md)."""

@@ -86,7 +86,7 @@ def body_of(error: BaseException) -> dict[str, Any]:
         case RequestRefused():
             kind, message, hint = error.kind, error.detail, error.hint
         case HTTPException():
-            kind, message, hint = "HTTPError", f"{error.detail}.", "See the routes in docs/service.md or at /openapi.json."
+            kind, message, hint = "HTTPError", f"{error.detail}.", "The routes are listed at /openapi.json."
         case RequestValidationError():
             kind, message, hint = "RequestInvalid", _problem(error), "The schema of the request is at /openapi.json."
         case _:

@@ -21,7 +21,7 @@ class ParameterRefused(RequestRefused):
     """A parameter has a value that is not supported."""
 
     def __init__(self, param: str, message: str, kind: str = "ParameterUnsupported", status: int = 400) -> None:
-        super().__init__(status, kind, message, hint="See docs/openai.md.")
+        super().__init__(status, kind, message, hint="See docs/how-to/clients.md.")
         self.param = param
 
 

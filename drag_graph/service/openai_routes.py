@@ -1,4 +1,4 @@
-"""Routes of OpenAI's chat API: clients that know it can ask drag-graph (docs/openai.md)."""
+"""Routes of OpenAI's chat API: clients that know it can ask drag-graph (docs/how-to/clients.md)."""
 
 import json
 import secrets

@@ -1,4 +1,4 @@
-"""Ask and audit at a site: the student's answer if it is sure, else the cloud's (DGRAG, section 3.3; docs/edges.md)."""
+"""Ask and audit at a site: the student's answer if it is sure, else the cloud's (DGRAG, section 3.3; docs/how-to/sites.md)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Take the pictures of docs/neo4j-browser.md in the real Neo4j Browser.
+"""Take the pictures of docs/how-to/neo4j.md in the real Neo4j Browser.
 
     drag-graph distill examples/questions.jsonl --teacher curated:examples/curated.jsonl --store bolt://127.0.0.1:7687
     drag-graph ask --file examples/questions.jsonl --store bolt://127.0.0.1:7687

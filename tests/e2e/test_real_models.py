@@ -120,7 +120,7 @@ def test_likelihoods_are_those_of_transformers_with_the_same_weights():
 
 
 def test_a_real_rewriter_keeps_to_the_schema_and_makes_nothing_worse(tmp_path):
-    """Whether it finds anything is its own affair (docs/privacy.md); its words are used only where they pass the checks."""
+    """Whether it finds anything is its own affair; its words are used only where they pass the checks."""
     told = ToldRewriter({"Zorblax Quenneville": ("PERSON", "Person A")})
     reworder = make_reworder(Settings(rewriter=f"gguf:{QWEN}", embedder="minilm"))
     asked = "Person A of Mistlethorpe measured 12.5 volts on the cell; which metal did Volta use?"

@@ -1,4 +1,4 @@
-"""The same content gives the same bytes on both engines (docs/design.md, section 6: the canonical export)."""
+"""The same content gives the same bytes on both engines (docs/reference/json.md: the canonical export)."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""The teacher against a scripted server, over real HTTP: what becomes of its replies (docs/design.md, sections 7 and 8)."""
+"""The teacher against a scripted server, over real HTTP: what becomes of its replies."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The teacher against a server that is busy, away, slow or unwilling, over real HTTP (docs/design.md, section 8)."""
+"""The teacher against a server that is busy, away, slow or unwilling, over real HTTP (docs/explanation/reliability.md)."""
 
 import json
 import logging

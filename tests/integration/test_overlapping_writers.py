@@ -1,4 +1,4 @@
-"""Writers that overlap, repeat themselves, erase and deadlock leave each thing once (docs/design.md, section 8, promise 7)."""
+"""Writers that overlap, repeat themselves, erase and deadlock leave each thing once."""
 
 import contextlib
 import logging

@@ -1,5 +1,5 @@
 """`--engine ray` on a real cluster of two nodes: the same graph, one tape, one budget, whatever is lost on the way
-(docs/adr/0012)."""
+(docs/decisions/0006-threads-and-ray.md)."""
 
 import itertools
 import json

@@ -1,5 +1,5 @@
 """`kill -9` at every write boundary: the process ends itself between any two steps by which something becomes durable, and
-goes on from there as if nothing had been (docs/design.md, section 8, promises 1 to 3).
+goes on from there as if nothing had been (docs/explanation/reliability.md, promises 1 to 3).
 
 A calm run is counted first. Then each of its boundaries kills one run, which is checked, resumed and checked again.
 """

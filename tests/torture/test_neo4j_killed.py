@@ -1,4 +1,4 @@
-"""`kill -9` of Neo4j itself in the middle of a distillation (docs/design.md, section 8, promises 1 to 3).
+"""`kill -9` of Neo4j itself in the middle of a distillation (docs/explanation/reliability.md, promises 1 to 3).
 
 The command that distills waits for the server and goes on, or gives up with exit code 3 and is resumed, or is killed with it.
 """

@@ -1,5 +1,7 @@
-"""`kill -9` at random instants: schedules of one to four kills, made by hypothesis, each resumed in between (docs/design.md:
-promises 1 to 3). A schedule that breaks a promise is in the message of the failure, with what the runs did."""
+"""`kill -9` at random instants: schedules of one to four kills, made by hypothesis, each resumed in between.
+
+These are promises 1 to 3. A schedule that breaks one is in the message of the failure, with what the runs did.
+"""
 
 import pytest
 from harness import Job, Place, Trial, calm_run

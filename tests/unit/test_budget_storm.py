@@ -1,5 +1,5 @@
 """A budget under storm: 32 threads, lost replies, runs that die, processes killed for real. An observer who knows what was
-sent and charged looks at every moment (docs/design.md, section 8, promise 5)."""
+sent and charged looks at every moment (docs/explanation/reliability.md, promise 5)."""
 
 import contextlib
 import json

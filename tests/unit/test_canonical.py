@@ -261,7 +261,7 @@ def measured(embedder, name):
     ],
 )
 def test_merging_is_as_precise_as_published(make, name, precision, recall):
-    """The figures of docs/merging.md, less a small margin, at the thresholds that the product uses."""
+    """The figures of docs/explanation/pipeline.md, less a small margin, at the thresholds that the product uses."""
     got_precision, got_recall = measured(make(), name)
     assert got_precision >= precision
     assert got_recall >= recall

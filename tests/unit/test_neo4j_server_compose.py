@@ -1,4 +1,4 @@
-"""docker-compose.yml says what docs/neo4j.md promises: this machine only, a password asked for, data kept, no reports."""
+"""docker-compose.yml says what the documentation promises: this machine only, a password asked for, data kept, no reports."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a new engine has to implement stays small (docs/engines.md)."""
+"""What a new engine has to implement stays small (CONTRIBUTING.md)."""
 
 import inspect
 import re

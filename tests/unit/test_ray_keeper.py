@@ -1,4 +1,4 @@
-"""The keeper of a cluster run, here without a cluster (docs/adr/0012)."""
+"""The keeper of a cluster run, here without a cluster (docs/decisions/0006-threads-and-ray.md)."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What cleaning leaves of a name (docs/merging.md)."""
+"""What cleaning leaves of a name (docs/explanation/pipeline.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a reader of Neo4j takes for one state of a subgraph, beside a writer (docs/adr/0010)."""
+"""What a reader of Neo4j takes for one state of a subgraph, beside a writer (docs/decisions/0002-ids-and-editions.md)."""
 
 import pytest
 

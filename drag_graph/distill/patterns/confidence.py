@@ -2,7 +2,7 @@
 
 Each figure is (right + 1) / (judged + 2) of a sample of the rule's triples that a reader judged on
 real sentences: `python bench/extraction.py --data FOLDER --judgements` prints them, and
-docs/patterns.md says how the sample was drawn and what it cannot show. Samples are small (3 to 33
+docs/measurements/teachers.md says how the sample was drawn and what it cannot show. Samples are small (3 to 33
 triples a rule), so that a figure is good to about 0.1 to 0.2.
 """
 

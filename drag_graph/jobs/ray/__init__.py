@@ -1,4 +1,4 @@
-"""`--engine ray`: processes on the nodes of a Ray cluster distil the queries (docs/adr/0012, docs/ray.md).
+"""`--engine ray`: processes on the nodes of a Ray cluster distil the queries (docs/decisions/0006-threads-and-ray.md).
 
     driver (the command)           keeper (its machine)         workers (any node)
     threads, journal, store  --->  tape, budget, quarantine <--  Distillation, teacher's calls

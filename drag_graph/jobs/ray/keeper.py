@@ -1,7 +1,7 @@
 """The keeper: the only process of a cluster run that opens the ledger. It is on the driver's machine.
 
 Replies are on disk before a worker receives them, and reservations before a call is sent, so a restarted keeper finds both
-unchanged (docs/adr/0012).
+unchanged (docs/decisions/0006-threads-and-ray.md).
 """
 
 import threading

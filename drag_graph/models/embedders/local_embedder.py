@@ -38,7 +38,7 @@ class LocalEmbedder(CachingEmbedder):
     """MiniLM, or another sentence encoder by its hub name or folder. Loaded on first use.
 
     BERT models without prompts run in numpy, all others by sentence-transformers (extra `local`), with the same vectors. On one
-    machine with the same libraries a text has the same vector, bit for bit, whatever else is embedded (docs/adr/0009). The
+    machine with the same libraries a text has the same vector, bit for bit, whatever else is embedded. The
     constructor raises MissingExtra without its packages; a missing model raises UnknownModel on first use. With
     `HF_HUB_OFFLINE=1` a hub name must be in the hub's local cache.
     """

@@ -1,7 +1,7 @@
 """The forward pass of a BERT sentence encoder in numpy: MiniLM and its relatives, without torch.
 
 The texts of a call are packed into a single matrix, and only attention handles each text separately. A text's vector must not
-depend on the other texts in the matrix (docs/adr/0009). With some libraries and processors it would, because the last rows are
+depend on the other texts in the matrix. With some libraries and processors it would, because the last rows are
 treated differently. So each text begins at a multiple of a number of rows that is determined on loading.
 """
 

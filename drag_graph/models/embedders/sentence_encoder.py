@@ -15,7 +15,7 @@ QUERY_PROMPTS, DOCUMENT_PROMPTS = ("query",), ("document", "passage", "corpus")
 class SentenceEncoder:
     """Any model of sentence-transformers, by its hub name or folder, with the prompts of its configuration.
 
-    On a processor texts are encoded one by one, so that a vector does not depend on its neighbours (docs/adr/0009). On a GPU
+    On a processor texts are encoded one by one, so that a vector does not depend on its neighbours. On a GPU
     its last bits may. No code of the model's repository is run. Raises ValueError for a model that cannot be loaded.
     """
 

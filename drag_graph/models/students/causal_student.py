@@ -1,4 +1,4 @@
-"""A causal language model in this process as the student (docs/design.md, section 5)."""
+"""A causal language model in this process as the student (docs/explanation/pipeline.md)."""
 
 import threading
 from functools import lru_cache
@@ -25,7 +25,7 @@ class CausalStudent:
     """A `CausalModel` as a student. Thread-safe: one question at a time.
 
     `scoring` decides multiple choice (`option_scoring`): the likelihood of an option's letter or text after the prompt, or the
-    letter that the reply names. `auto` is `option-text-mutual-info` (measured in docs/students.md). Open questions are answered
+    letter that the reply names. `auto` is `option-text-mutual-info`. Open questions are answered
     greedily.
 
     Confidence, in [0, 1]: the probability of the chosen option, normalised over the options; for an open question the geometric
@@ -45,7 +45,7 @@ class CausalStudent:
         return self._model.name
 
     def layout(self, *, is_open: bool) -> Layout:
-        """Plain and without a list of options if their text is scored (measured in docs/results.md).
+        """Plain and without a list of options if their text is scored (measured in docs/measurements/students.md).
 
         For an open question, plain if the model has no chat template.
         """
@@ -85,8 +85,8 @@ class CausalStudent:
     def _log_likelihoods_unaided(self, trigger: str, answers: tuple[str, ...]) -> list[float]:
         """Return the log-likelihood of each answer after the trigger alone.
 
-        There is no chat template, and a space precedes the answer: a prior of plain text, as in the published figures
-        (docs/students.md). All answers are scored together, because where they differ from the trigger depends on all.
+         There is no chat template, and a space precedes the answer: a prior of plain text, as in the published figures.
+        All answers are scored together, because where they differ from the trigger depends on all.
         """
         return log_likelihoods(self._model, trigger, [f" {one.strip()}" for one in answers], "text")
 

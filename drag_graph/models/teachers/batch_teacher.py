@@ -1,4 +1,4 @@
-"""A teacher that is asked in batches (docs/adr/0013): queued requests go to the provider together, and replies are recorded.
+"""A teacher that is asked in batches: queued requests go to the provider together, and replies are recorded.
 
 `BatchTeacher` answers from the tape, sends requests directly that a batch could not answer, and queues all others. Between the
 passes over the queries, `recover`, `submit`, `look` and `collect` communicate with the provider.

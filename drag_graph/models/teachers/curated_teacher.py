@@ -1,4 +1,4 @@
-"""`curated:FILE`: evidence and triples written by people, as the replies of a teacher (docs/design.md, sections 6 and 7).
+"""`curated:FILE`: evidence and triples written by people, as the replies of a teacher (docs/reference/json.md).
 
 A line is `{"question", "options"?, "evidence": [str], "triples"?: [{"subject", "predicate", "object", "confidence"?,
 "evidence": [int]}]}`. A triple without a confidence counts as certain (1.0). All evidence of a question is served,
@@ -65,7 +65,7 @@ class CuratedTeacher(Teacher):
         if not self._entries:
             reason = self.problems[0].rstrip(".") if self.problems else "it is empty"
             raise InputError(
-                f"The curated file {path} has no usable line: {reason}.", hint="docs/teachers.md describes the format."
+                f"The curated file {path} has no usable line: {reason}.", hint="docs/reference/json.md describes the format."
             )
 
     @property

@@ -1,4 +1,4 @@
-"""Find the JSON in the text of a model: strictly first, then by `json-repair` (docs/replies.md). No I/O."""
+"""Find the JSON in the text of a model: strictly first, then by `json-repair`. No I/O."""
 
 import json
 import re

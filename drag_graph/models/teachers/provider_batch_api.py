@@ -1,4 +1,4 @@
-"""Files and batches of a provider, through LiteLLM and the project's only retry loop (docs/adr/0013).
+"""Files and batches of a provider, through LiteLLM and the project's only retry loop (docs/decisions/0007-batches.md).
 
 The interface is OpenAI's: a file with one request per line is uploaded, and a batch is created from it. The provider processes
 it within a day. Its replies are a file again, and failed lines another.

@@ -1,4 +1,4 @@
-"""Parse and validate the text of a reply (docs/replies.md). No I/O.
+"""Parse and validate the text of a reply (docs/decisions/0004-plans-and-replies.md). No I/O.
 
 The text is parsed strictly first (without reasoning, code fences and prose), then by `json-repair`, then as the records and
 calls that some models write instead of JSON. Nothing is guessed: NaN is not a number, a key with two values has none, and an

@@ -1,4 +1,4 @@
-"""Parse triples that a model wrote as records or calls instead of JSON (docs/replies.md). No I/O.
+"""Parse triples that a model wrote as records or calls instead of JSON (docs/decisions/0004-plans-and-replies.md). No I/O.
 
     ("relationship"<|>A<|>B<|>description<|>8)##     delimiter records, as graph extraction prompts teach them
     predicate(subject, object)                        one per line

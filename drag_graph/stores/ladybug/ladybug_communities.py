@@ -1,4 +1,4 @@
-"""The communities of a namespace of an embedded store (docs/adr/0039-communities.md)."""
+"""The communities of a namespace of an embedded store (docs/decisions/0010-communities.md)."""
 
 from collections.abc import Sequence
 

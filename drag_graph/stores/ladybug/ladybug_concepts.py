@@ -1,4 +1,4 @@
-"""The concepts of a namespace of an embedded store (docs/adr/0023-linking.md)."""
+"""The concepts of a namespace of an embedded store (docs/decisions/0008-linking.md)."""
 
 import os
 import threading

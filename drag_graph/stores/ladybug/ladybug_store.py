@@ -1,4 +1,4 @@
-"""The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (docs/design.md, section 4)."""
+"""The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (docs/decisions/0001-stores.md)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ _PERTURB = -6
 
 @functools.cache
 def hand_out_zeros() -> None:
-    """Make the allocator return zeroed memory from now on. Works with glibc only (docs/privacy.md).
+    """Make the allocator return zeroed memory from now on. Works with glibc only (docs/explanation/privacy.md).
 
     Blocks of about a kilobyte and less may be handed out as they were. Writing a store and embedding take no longer by it.
     """

@@ -1,4 +1,4 @@
-"""The concepts of a Neo4j namespace (docs/adr/0023-linking.md)."""
+"""The concepts of a Neo4j namespace (docs/decisions/0008-linking.md)."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress

@@ -84,7 +84,7 @@ def _head_sha256(head: Row) -> str:
 
 
 def is_whole(row: Row) -> bool:
-    """Return whether a row of `read_subgraphs` shows a single state of the subgraph (docs/adr/0010).
+    """Return whether a row of `read_subgraphs` shows a single state of the subgraph (docs/decisions/0002-ids-and-editions.md).
 
     A reader of Neo4j sees commits of others while it reads, even partly. So the revision must be the same before and after, and
     the parts must be complete and refer to each other. The properties of one node are committed one by one too, so the head

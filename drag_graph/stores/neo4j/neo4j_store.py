@@ -1,4 +1,4 @@
-"""The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise (docs/design.md, sections 3 and 4)."""
+"""The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Named Cypher files (docs/design.md, section 4): the only way to a statement is to load it by name.
+"""Named Cypher files (docs/decisions/0001-stores.md): the only way to a statement is to load it by name.
 
 Each statement is a file of its own under `cypher/`: in `common/` where one text serves both engines, else in `neo4j/` and in
 `ladybug/`. The folders below these are topics, for readers: a name is unique in its dialect, and a statement is loaded by its

@@ -1,4 +1,4 @@
-"""The aggregation, held to the plain Python reference (docs/adr/0003)."""
+"""The aggregation, held to the plain Python reference (docs/decisions/0003-claims.md)."""
 
 import itertools
 from typing import get_args
@@ -182,7 +182,7 @@ class AggregationContract(Contract):
         assert [edge.rank for edge in subgraph.edges] == [0, 1, 2]
 
     def test_merging_comes_before_pruning(self, store: GraphStore, namespace: str) -> None:
-        """Two weak sources that agree make one strong edge; pruned one by one, neither would be left (docs/adr/0003)."""
+        """Two weak sources that agree make one strong edge; pruned one by one, neither would be left."""
         graph = make_subgraph(namespace=namespace, triples=[("a", "is", "b", 0.5, 0), ("a", "is", "b", 0.5, 1)])
         store.save([graph], Aggregation(merge="noisy-or"))
         (subgraph,) = store.read([graph.query.id])

@@ -1,4 +1,4 @@
-"""The part of the suite about erasing and selections of sources (docs/adr/0022-managing.md)."""
+"""The part of the suite about erasing and selections of sources (docs/decisions/0002-ids-and-editions.md)."""
 
 from concurrent.futures import ThreadPoolExecutor
 

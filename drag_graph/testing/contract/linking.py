@@ -1,4 +1,4 @@
-"""Concepts: linking what is new, once and the same whatever the order, undoing, erasing (docs/linking.md)."""
+"""Concepts: linking what is new, once and the same whatever the order, undoing, erasing (docs/decisions/0008-linking.md)."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

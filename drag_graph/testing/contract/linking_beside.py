@@ -1,4 +1,4 @@
-"""Linking while others link, erase and replace; what outlives a refresh, and what is gone with an erasure (docs/linking.md)."""
+"""Linking while others link, erase and replace; what outlives a refresh, and what is gone with an erasure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

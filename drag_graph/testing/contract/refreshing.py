@@ -1,4 +1,4 @@
-"""Refreshing: finding the queries whose subgraphs are stale, and replacing those whatever their settings (docs/adr/0010)."""
+"""Refreshing: finding the queries whose subgraphs are stale, and replacing those whatever their settings."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The public contract of labels, types and properties (docs/design.md, section 3), written down once more to test against."""
+"""The public contract of labels, types and properties (docs/reference/graph.md), written down once more to test against."""
 
 NODES = {
     "Query": "id text options domain complexity status blind created_at expires_at",

@@ -1,4 +1,4 @@
-"""Starting, stopping and watching a real Neo4j Community server on this machine, without Docker (docs/design.md, section 9).
+"""Starting, stopping and watching a real Neo4j Community server on this machine, without Docker (docs/how-to/neo4j.md).
 
 A server belongs to its home folder, which holds its data, `conf/neo4j.conf`, `logs/`, `server.log` (the output of the process),
 `server.json` (process id, version, ports; it stays after a stop) and `password`, if one was generated.
@@ -101,7 +101,7 @@ def start_server(
 
     Without a `password` one is generated, kept in the home's `password` file (readable by this user only) and used again the
     next time. The server listens on 127.0.0.1 only and outlives this process, but not the process `parent`. A port of 0 takes
-    a free one. Missing libraries are fetched first. The page cache should hold the store (docs/scale.md).
+    a free one. Missing libraries are fetched first. The page cache should hold the store (docs/measurements/graph-speed.md).
 
     Raises ConfigurationError (password, missing Java or Maven, home not writable), StoreUnfit (home belongs to a
     newer Neo4j), StoreUnavailable (port in use, Maven failed, no start within 120 s; the hint names the log).

@@ -1,4 +1,4 @@
-"""The Neo4j releases that can be started without Docker, and their requirements (docs/design.md, section 9)."""
+"""The Neo4j releases that can be started without Docker, and their requirements (docs/how-to/neo4j.md)."""
 
 from dataclasses import dataclass
 
