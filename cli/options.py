@@ -75,7 +75,9 @@ INJECTED = ("settings", "flags", "graph")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.", rich_help_panel=OUTPUT_PANEL)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT_PANEL)]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every stage.", rich_help_panel=OUTPUT_PANEL)]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Log each call of a model and each finished item.", rich_help_panel=OUTPUT_PANEL)
+]
 LogJson = Annotated[bool | None, typer.Option("--log-json", help="Log JSON lines to stderr.", rich_help_panel=OUTPUT_PANEL)]
 Sources = Annotated[
     list[str] | None,
