@@ -12,7 +12,7 @@ SHARED := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadsco
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all unit torture check models llm browser pins clean
+.PHONY: help demo test test-all unit torture check docs pictures models llm browser pins clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -30,6 +30,10 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/uv
 	$(UV) -e '.[cluster,documents,gguf,integrations,local,privacy,service]' --group dev
 	@touch $@ $(VENV)/.base
 
+$(VENV)/.docs: pyproject.toml constraints.txt $(VENV)/.dev
+	$(UV) --group docs
+	@touch $@
+
 demo: $(VENV)/.base  ## Distill the examples into an embedded store, ask, and print one full audit
 	@BIN=$(BIN) bash examples/demo.sh
 
@@ -43,13 +47,20 @@ test-all: $(VENV)/.dev  ## All tests: Neo4j 2026 (Java 21), `torture`, `browser`
 unit: $(VENV)/.dev  ## The tests that need no server
 	$(BIN)/python -m pytest -q tests/unit
 
-torture: $(VENV)/.dev  ## Hundreds of kills of us and of Neo4j, and long storms on the budget (docs/reliability.md)
+torture: $(VENV)/.dev  ## Hundreds of kills of us and of Neo4j, and long storms on the budget (docs/explanation/reliability.md)
 	$(BIN)/python -m pytest -q -m torture
 
 check: $(VENV)/.dev  ## Lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs  ## Write the generated reference and build the guide in build/site
+	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+pictures: $(VENV)/.dev  ## Take the pictures of the guide in a real Chromium
+	$(BIN)/python docs/pictures.py
 
 models: $(VENV)/.dev  ## Fetch the real language models for `llm` and evaluations (1.4 GB, once)
 	$(BIN)/python bench/fetch_models.py
@@ -62,7 +73,7 @@ browser: $(VENV)/.dev  ## Neo4j Browser in a real Chromium (apt install chromium
 	$(BIN)/python -m pytest -q -m browser
 
 pins: | $(BIN)/uv  ## Pin what is new in constraints.txt; `make pins UPGRADE=--upgrade` raises all pins
-	$(BIN)/uv pip compile --quiet --universal --all-extras --group dev --no-annotate --no-header $(UPGRADE) pyproject.toml -o constraints.txt
+	$(BIN)/uv pip compile --quiet --universal --all-extras --group dev --group docs --no-annotate --no-header $(UPGRADE) pyproject.toml -o constraints.txt
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) build dist demo demo-edges .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -120,6 +120,8 @@ def pytest_collection_modifyitems(items):
             parameters = item.callspec.params if hasattr(item, "callspec") else {}
             part = crc32(item.nodeid.split("[")[0].encode()) % PARTS
             group = " ".join([group, str(part), *filter(None, [parameters.get("neo4j_address")])])
+        elif group == "tests/e2e/test_guide.py":
+            group = item.nodeid  # its pages have nothing in common
         elif group in SPACY:
             group = "spacy"
         item.add_marker(pytest.mark.xdist_group(group))

@@ -5,11 +5,9 @@ The libraries are imported in the tests: collecting the tests must not take the 
 
 import asyncio
 import importlib
-import re
 import sys
 import uuid
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import SimpleNamespace
 
 import neo4j
@@ -112,18 +110,6 @@ def test_a_llama_index_query_engine_answers_from_what_the_retriever_finds(graph)
     assert answer.source_nodes[0].score == answer.source_nodes[0].node.metadata["score"]
     nodes = asyncio.run(retriever.aretrieve(QUESTION))
     assert [item.node.node_id for item in nodes] == [item.node.node_id for item in answer.source_nodes]
-
-
-def test_the_example_of_the_docs_runs(graph, monkeypatch):
-    page = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    monkeypatch.setenv("DRAG_GRAPH_PRIVACY", "off")
-    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "lexical")
-    names = {}
-    exec(compile(code, "integrations.md", "exec"), names)
-    with names["graph"]:
-        assert {item.node.metadata["source"] for item in names["nodes"]} <= {"budget.md", "harbour.txt"}
-        assert isinstance(names["documents"], list)
 
 
 def repeating_model():

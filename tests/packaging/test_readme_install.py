@@ -7,13 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from readme_commands import BLOCKS, ROOT, run_commands, write_inputs
+from guide_pages import ROOT, blocks_of
+from guide_runner import GuideRunner, write_inputs
+
+from drag_graph.testing.server import ScriptedServer
 
 pytestmark = pytest.mark.long
 
 
-def test_the_commands_of_the_readme_run_on_the_install_that_it_names(tmp_path):
-    (install,) = [line for block in BLOCKS for line in block.splitlines() if line.startswith("pip install")]
+def test_the_commands_of_the_readme_run_on_the_install_that_it_names(tmp_path, monkeypatch):
+    blocks = [block for block in blocks_of("README.md") if block.is_run and block.language == "sh"]
+    (install,) = [line for block in blocks for line in block.text.splitlines() if line.startswith("pip install")]
     (wanted,) = re.findall(r"'\.(\[.*\])'", install)
     uv, python = Path(sys.executable).with_name("uv"), tmp_path / "env" / "bin" / "python"
     subprocess.run([uv, "venv", "--python", sys.executable, tmp_path / "env"], check=True)
@@ -23,12 +27,15 @@ def test_the_commands_of_the_readme_run_on_the_install_that_it_names(tmp_path):
     home.mkdir()
     write_inputs(home)
     ours = ("DRAG_GRAPH", "NEO4J", "PYTHON", "OPENAI")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)} | {"HOME": str(home)}
 
-    def run(args):
-        command = [python.with_name("drag-graph"), *args]
-        done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True)
+    def drag_graph(*arguments):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)} | {"HOME": str(home)}
+        command = [python.with_name("drag-graph"), *arguments]
+        done = subprocess.run(command, cwd=home, env=kept, capture_output=True, text=True)
         return done.returncode, f"{done.stdout}{done.stderr}"
 
-    printed = run_commands(run)
-    assert "bridge" in printed['drag-graph ask "What did the committee decide?"']
+    with ScriptedServer() as server:
+        runner = GuideRunner(home, drag_graph, monkeypatch, address=server.url, neo4j=None)
+        for block in blocks:
+            runner.run(block)
+    assert "bridge" in runner.printed

@@ -18,7 +18,7 @@ from drag_graph.testing.dict_search import DictSearch
 from drag_graph.testing.dict_store import DictStore
 
 MOST = 34
-ENGINES = Path(__file__).parents[2] / "docs" / "engines.md"
+ENGINES = Path(__file__).parents[2] / "CONTRIBUTING.md"
 PARTS = {
     GraphStore: DictStore,
     ConceptStore: DictConcepts,
