@@ -86,8 +86,7 @@ def commands() -> Iterator[str]:
     shared = {item.opts[0]: record(item) for _, command in paths for item in command.params if is_output(item)}
     yield f"## Flags of the output\n\nMany commands share these flags.\n\n{table('flag, what it does', shared.values())}"
     for path, command in paths:
-        yield f"## {path}"
-        yield from command_parts(f"drag-graph {path}", command)
+        yield from (f"## {path}", *command_parts(f"drag-graph {path}", command))
 
 
 def subcommands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
@@ -164,8 +163,7 @@ def members(kind: type, path: str) -> Iterator[str]:
         if name.startswith("_") or not inspect.isfunction(function) or name in {"count", "index"}:
             continue
         if isinstance(member, cached_property) and isinstance(group, type) and issubclass(group, ResourceUser):
-            yield f"### {path}.{name}\n\n{prose(inspect.getdoc(group))}"
-            yield from members(group, f"{path}.{name}")
+            yield from (f"### {path}.{name}", prose(inspect.getdoc(group)), *members(group, f"{path}.{name}"))
         else:
             yield f"{'#' * (3 + path.count('.'))} {path}.{name}\n\n{prose(inspect.getdoc(function))}".strip()
             yield block(signature(function), "python")
