@@ -211,7 +211,7 @@ def prompts() -> Iterator[str]:
         named = f"Version {', '.join(versions)}, module" if versions else "Module"
         yield f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}\n\n{named} `drag_graph.{module}`."
         for name, text in constants.items():
-            if isinstance(text, str) and re.search(r"^(?!.*\(\?)(\S+\s+){3}.*[.:?\"}]\s*$", text, re.DOTALL):
+            if isinstance(text, str) and re.search(r"^(?!.*\(\?)(\S+\s+){3}.*[.:?\"}]$", text.strip(), re.DOTALL):
                 lines = (textwrap.fill(line, 110) for line in text.replace("{{", "{").replace("}}", "}").splitlines())
                 yield f"{name.strip('_').replace('_', ' ').capitalize()}:\n\n" + block("\n".join(lines))
     shown = [Line(n=1, kind="evidence", text="Air scatters blue light.", ref="1", source_id="1")]

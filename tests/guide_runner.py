@@ -11,6 +11,7 @@ import sys
 import time
 import tomllib
 import uuid
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -104,8 +105,9 @@ class GuideRunner:
 
     def close(self):
         """Stop the commands that keep running."""
-        for title in list(self._terminals):
-            self._stop(title)
+        with ExitStack() as stack:
+            for title in self._terminals:
+                stack.callback(self._stop, title)
 
     def _prepared(self, text):
         """Return a text with models, addresses and ports that exist here, and write the files of models that it names."""
@@ -186,11 +188,11 @@ class GuideRunner:
         self._terminals[title] = process, log
         ports = re.findall(r"(?<=--port )\d+", script)
         end = time.monotonic() + WAIT
-        while process.poll() is None and not (_answers(*ports) if ports else log.stat().st_size):
+        while process.poll() is None and not (all(map(_answers, ports)) if ports else log.stat().st_size):
             assert time.monotonic() < end, f"{script} is not ready\n{log.read_text()}"
             time.sleep(0.05)
         self._print(log.read_text())
-        if process.poll():
+        if process.poll() is not None:
             del self._terminals[title]
             raise AssertionError(f"{script}\n{log.read_text()}")
 
@@ -199,7 +201,12 @@ class GuideRunner:
             process, log = self._terminals.pop(title)
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
-            assert process.wait(WAIT) in {0, 130, -signal.SIGINT}, log.read_text()
+            try:
+                code = process.wait(WAIT)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                code = process.wait()
+            assert code in {0, 130, -signal.SIGINT}, log.read_text()
 
     def _value(self, name, command):
         """Return the latest value of a kind that was printed."""
@@ -229,6 +236,7 @@ def _answers(port):
 def is_installation(name, arguments):
     """Whether a command installs or fetches something. Then check that it exists: tests/packaging installs it."""
     if name == "pip":
+        assert arguments[0] == "install", arguments
         named = {extra for argument in arguments for extras in re.findall(r"\[(.*)\]", argument) for extra in extras.split(",")}
         assert named <= EXTRAS.keys(), named
     elif name == "make":

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from drag_graph.graph.paging import pages
 from drag_graph.graph.rejected_claims import rejected_evidence, without_rejected
 from drag_graph.graph.search_terms import joined_terms
 from drag_graph.model import SimpleEdge, Subgraph
@@ -19,6 +20,9 @@ from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, G
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.ports.vectors import Vectors
+
+SOURCES_A_PAGE = 100
+"""Number of sources that are read together."""
 
 
 class CorrectedStore:
@@ -49,16 +53,21 @@ class CorrectedStore:
 
     def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
         """Yield the edges that have a claim left, as its other claims state them."""
-        remaining: dict[str, dict[str, SimpleEdge]] = {}
-        for edge in self._store.linked_edges(community_id):
+        edges, affected = self._store.linked_edges(community_id), self.rejected.source_ids
+        if community_id:
+            edges = iter(found := list(edges))
+            affected &= {edge.source_id for edge in found}
+        # These are read first: reading within an open stream would wait for a compaction that waits for the stream.
+        corrected = {edge.id: edge for ids in pages(sorted(affected), SOURCES_A_PAGE) for edge in self._edges(ids)}
+        for edge in edges:
             if edge.source_id not in self.rejected.source_ids:
                 yield edge
-                continue
-            if edge.source_id not in remaining:
-                remaining[edge.source_id] = {own.id: own for item in self.read([edge.source_id]) for own in item.edges}
-            if own := remaining[edge.source_id].get(edge.id):
+            elif own := corrected.get(edge.id):
                 names = ("statement", "predicates", "confidence", "support", "contradicts")
                 yield replace(edge, **{name: getattr(own, name) for name in names})
+
+    def _edges(self, source_ids: Sequence[str]) -> Iterator[SimpleEdge]:
+        return (edge for item in self.read(source_ids) for edge in item.edges)
 
 
 class CorrectedSearch:

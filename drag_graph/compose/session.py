@@ -138,7 +138,7 @@ class Session:
     ) -> Distiller:
         """Return a run like `distiller` for the queries that are stale for these reasons (`drag_graph.jobs.stale_queries`)."""
         source = source or source_of(reasons, datetime.now(UTC))
-        run = self.start_run(KIND, source, self.settings.teacher, self._plan)
+        run = self.start_run(KIND, source, self.settings.teacher, self.settings.plan)
         return self._distiller(run, self._distills(run, interruption), interruption, retry_quarantined=retry_quarantined)
 
     def batch_distiller(
@@ -157,12 +157,7 @@ class Session:
 
     def _distilling_run(self, source: str, teacher: str) -> Run:
         # The source may be a question or the name of a file.
-        return self.start_run("distill", self.gate.mark(source) if self.gate else source, teacher, self._plan)
-
-    @property
-    def _plan(self) -> str:
-        """The plan, and the seed if one is set, as runs record them."""
-        return self.settings.plan if self.settings.seed is None else f"{self.settings.plan}, seed {self.settings.seed}"
+        return self.start_run("distill", self.gate.mark(source) if self.gate else source, teacher, self.settings.plan)
 
     def _distills(self, run: Run, interruption: Interruption) -> Distillation:
         if self.settings.engine != "ray":

@@ -15,7 +15,8 @@ from drag_graph.service.server import ServicePlace, served
 pytestmark = pytest.mark.browser
 TEXT = "The committee decided to repair the bridge. The bridge opened on 2 May 2026. The bridge opened on 9 June 2026."
 PATHS = ["/", "/answers", "/answers/{answer}", "/sources", "/sources/{source}", "/sources/{source}/erase"]
-PATHS += ["/graph?answer={answer}", "/distill?question=Why+is+the+sky+blue%3F", "/jobs", "/privacy", "/sign-in", "/nowhere"]
+PATHS += ["/graph?answer={answer}", "/distill?question=Why+is+the+sky+blue%3F", "/jobs", "/jobs/{job}"]
+PATHS += ["/answers?source={source}", "/privacy", "/sign-in", "/nowhere"]
 WIDTHS = (360, 800, 1280)
 
 

@@ -65,7 +65,7 @@ def run_page(page, runner):
             elif block.text.startswith("$ "):
                 for shown in runner.transcript(block):
                     assert_printed(shown, runner.latest)
-            elif block.language == "text" and before and before.is_run and not runner.is_scripted:
+            elif block.language == "text" and not block.reason and before and before.is_run and not runner.is_scripted:
                 assert_printed(block.text, runner.latest)
         except AssertionError as error:
             raise AssertionError(f"{page}, line {block.line}: {error}") from None

@@ -72,14 +72,13 @@ def test_a_run_is_listed_and_shown_with_what_became_of_each_query_and_why(cli, d
     assert listed["id"][:12] in cli("runs").out
 
 
-def test_a_seed_is_sent_with_every_request_and_recorded_and_replies_without_one_stay_valid(cli, server):
+def test_a_seed_is_sent_with_every_request_and_replies_without_one_stay_valid(cli, server):
     flags = ("-q", "Why is the sky blue?", "--teacher", "scripted", "--teacher-base-url", server.url)
     for more in ((), ("--seed", 7), (), ("--seed", 7)):
         done = cli("distill", *flags, *more)
         assert done.code == 0, done.err
     seeds = [request.body.get("seed") for request in server.requests]
     assert seeds == [None] * 3 + [7] * 3, "each seed has its own replies, which are replayed"
-    assert [run["plan"] for run in cli("runs", "--json").json] == ["lean, seed 7", "lean"] * 2
 
 
 def test_what_was_quarantined_is_asked_again_on_demand_only(cli, distill, server):

@@ -36,6 +36,9 @@ def test_the_commands_of_the_readme_run_on_the_install_that_it_names(tmp_path, m
 
     with ScriptedServer() as server:
         runner = GuideRunner(home, drag_graph, monkeypatch, address=server.url, neo4j=None)
-        for block in blocks:
-            runner.run(block)
+        try:
+            for block in blocks:
+                runner.run(block)
+        finally:
+            runner.close()
     assert "bridge" in runner.printed

@@ -146,3 +146,31 @@ def test_no_list_has_evidence_that_is_only_wrong():
         assert wrong.evidence_id not in ids
     left = CorrectedStore(store).search.subgraphs([], [(wrong.subject_id, wrong.object_id)])
     assert [edge for part in left for edge in part.edges] == []
+
+
+class StreamingStore(DictStore):
+    """Fails if something is read while a stream of edges is open: it might wait for what waits for the stream."""
+
+    is_streaming = False
+
+    def linked_edges(self, community_id=""):
+        self.is_streaming = True
+        yield from super().linked_edges(community_id)
+        self.is_streaming = False
+
+    def read(self, source_ids):
+        assert not self.is_streaming
+        return super().read(source_ids)
+
+
+def test_edges_of_all_sources_are_corrected_and_nothing_is_read_within_their_stream():
+    store = StreamingStore()
+    store.migrate()
+    graphs = [make_subgraph(number, triples=TRIPLES) for number in range(2)]
+    store.save(graphs, Aggregation(strategy="predicate"))
+    corrected = CorrectedStore(store)
+    corrected.__dict__["rejected"] = rejecting(triple_of(graphs[0], "needs"))
+    left = [(edge.source_id, *edge.predicates) for edge in corrected.linked_edges()]
+    assert (graphs[0].source_id, "needs") not in left
+    assert (graphs[1].source_id, "needs") in left
+    assert len(left) == 7

@@ -50,6 +50,8 @@ def test_a_property_of_another_edition_is_noticed(name, value):
 def test_what_an_earlier_version_wrote_needs_no_hash():
     row = _row()
     revision, sizes, call_ids, _ = row["stamp"]
-    assert is_whole({**row, "stamp": ["a revision", sizes, call_ids, None], "revision": "a revision"})
+    assert is_whole({**row, "stamp": ["revision", sizes, call_ids, None], "revision": "revision"})
+    assert is_whole({**row, "stamp": ["revision", sizes, call_ids, row["head"]["head_sha256"]], "revision": "revision"})
     assert is_whole({**row, "stamp": [None, None, None, None], "revision": None})
+    assert not is_whole({**row, "stamp": [None, sizes, call_ids, None], "revision": None})
     assert not is_whole({**row, "stamp": [revision, sizes, call_ids, None], "revision": "another revision"})

@@ -85,7 +85,7 @@ class CausalStudent:
     def _log_likelihoods_unaided(self, trigger: str, answers: tuple[str, ...]) -> list[float]:
         """Return the log-likelihood of each answer after the trigger alone.
 
-         There is no chat template, and a space precedes the answer: a prior of plain text, as in the published figures.
+        There is no chat template, and a space precedes the answer: a prior of plain text, as in the published figures.
         All answers are scored together, because where they differ from the trigger depends on all.
         """
         return log_likelihoods(self._model, trigger, [f" {one.strip()}" for one in answers], "text")

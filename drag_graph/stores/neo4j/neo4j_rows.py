@@ -93,9 +93,10 @@ def is_whole(row: Row) -> bool:
     (before, sizes, call_ids, head_sha256), after = row["stamp"], row["revision"]
     if before != after or sizes is None:
         return bool(before == after)
-    if head_sha256 and (
-        head_sha256 != _head_sha256(row["head"]) or not before.endswith(f" {row['head']['graph']} {row['head']['aggregation']}")
-    ):
+    ends = f" {row['head']['graph']} {row['head']['aggregation']}"
+    if not before or (" " in before and not before.endswith(ends)):
+        return False
+    if head_sha256 and head_sha256 != _head_sha256(row["head"]):
         return False
     calls, evidence, triples, edges = row["calls"], row["evidence"], row["triples"], row["edges"]
     call, statement, edge = {item[0] for item in calls}, {item[0] for item in evidence}, {item[0] for item in triples}
