@@ -49,8 +49,8 @@ def ask(
     """Answer a question from what is stored, and keep the answer for `audit`.
 
     A question that was distilled is answered from its own evidence. Any other question is answered from the best lines of the
-    whole graph; `--explain` shows their scores. If nothing relevant is stored, the student answers from its own knowledge, and
-    the answer says so.
+    whole graph; `--explain` shows their scores. If nothing relevant is stored, the student answers a question with options
+    from its own knowledge and says so, and an open question gets no answer.
 
     Examples:
       drag-graph ask "Why is the sky blue?" --option Scattering --option Reflection

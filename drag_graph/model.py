@@ -16,7 +16,7 @@ Domain = Literal["general", "medical", "technical", "privacy"]
 Framing = Literal["definitional", "contrastive", "causal", "procedural", "exemplar", "unspecified"]
 Mode = Literal["none", "evidence", "graph", "combined"]
 Scoring = Literal["auto", "letter", "option-text", "option-text-norm", "option-text-mutual-info", "reply"]
-"""How a student chooses an option; `auto` depends on the kind of student (docs/reference/glossary.md)."""
+"""How a student chooses an option; `auto` depends on the kind of student."""
 GraphKind = Literal["simple", "multigraph", "evidence_only"]
 Strategy = Literal["pair", "whole-pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]

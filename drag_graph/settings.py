@@ -149,7 +149,7 @@ class Settings(BaseSettings):
     quantisation: Literal["auto", "none", "8bit", "4bit"] = Field(
         "auto", description="Precision of a transformers student. `auto` lowers it if memory is short."
     )
-    scoring: Scoring = Field("auto", description="How the student chooses an option (docs/reference/glossary.md).")
+    scoring: Scoring = Field("auto", description="How the student chooses an option. `auto` depends on the kind of student.")
     mode: Mode = Field("combined", description="Which kinds of lines to show the student.")
     line_format: Literal["arrow", "sentence", "json"] = Field("sentence", description="Format of edges in the context.")
     max_lines: PositiveInt | None = Field(

@@ -206,7 +206,7 @@ def test_help_is_grouped_and_tells_the_defaults():
     text = done.stdout.decode()
     for panel in ("Teacher", "Graph", "Store", "Output"):
         assert f"\n{panel}:\n" in text
-    for name, flag in (("plan", "--plan"), ("workers", "--workers"), ("strategy", "--strategy"), ("merge", "--merge")):
+    for name, flag in (("plan", "--plan"), ("workers", "--workers"), ("merge", "--merge")):
         told = text.partition(f" {flag} ")[2].partition(" --")[0]
         assert f"Default: {Settings.model_fields[name].default}." in " ".join(told.split())
 

@@ -1,7 +1,7 @@
 """The built-in student: no language model, only the embedder (docs/explanation/pipeline.md).
 
 It cannot read, reason or negate; it only measures which option is similar to the context. That shows whether a context contains
-the answer, and runs anywhere. docs/reference/glossary.md explains its scoring.
+the answer, and runs anywhere. docs/measurements/students.md compares its scoring.
 """
 
 import math

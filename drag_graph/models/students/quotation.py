@@ -1,4 +1,4 @@
-"""Find the sentence of the context lines that answers an open question best (docs/reference/glossary.md).
+"""Find the sentence of the context lines that answers an open question best.
 
 Words are compared without their endings. A word of the question counts the more, the fewer sentences have it. Pure functions.
 """
