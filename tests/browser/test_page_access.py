@@ -2,6 +2,7 @@
 
 from contextlib import closing
 
+import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from neo4j_browser import chromium_page
@@ -30,10 +31,12 @@ def service(tmp_path_factory):
         closing(KeyRing(graph.settings.service_records_path)) as ring,
         served(graph, ServicePlace(port=0), Limits(), ring) as running,
     ):
-        graph.ingest(text=TEXT, name="minutes.txt").result()
+        file = {"files": ("minutes.txt", TEXT.encode(), "text/plain")}
+        job = httpx.post(f"{running.address}/api/v1/jobs/ingest", files=file).json()["id"]
+        httpx.get(f"{running.address}/api/v1/jobs/{job}/events")  # until it has ended
         answer = graph.ask("When did the bridge open?").to_dict()["answer_id"]
         (source,) = (one.source_id for one in graph.show())
-        yield running.address, {"answer": answer, "source": source}
+        yield running.address, {"answer": answer, "source": source, "job": job}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

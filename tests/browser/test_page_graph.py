@@ -69,6 +69,7 @@ def test_choosing_expanding_and_filtering(graph, page):
         assert "corn" in named(page, "node")
         assert page.locator("details.thing").count() == 3
 
+        page.wait_for_function("!document.querySelector('.stage').cy.animated()")
         place = page.evaluate("document.querySelector('.stage').cy.nodes('[name = \"corn\"]').renderedPosition()")
         page.locator("#picture").click(position=place)
         assert page.locator("details.thing[open]").get_attribute("data-name") == "corn"

@@ -389,7 +389,8 @@ def test_contradicting_passages_stand_side_by_side_and_an_editor_corrects_them(t
         mark(answer.id, "wrong")
         assert path in check(client.get("/answers?state=wrong&text=ORCHID"))
         assert path in check(client.get(f"/answers?source={source}"))
-        other = next(one.source_id for one in graph.show() if one.source_id not in {line["source_id"] for line in lines})
+        graph.ingest(text="Rain fills the lake.", name="rain.txt").result()
+        other = next(one.source_id for one in graph.show() if one.title == "rain.txt")
         assert path not in check(client.get(f"/answers?source={other}"))
         for other in ("state=right", "state=unmarked", "state=abstained", "text=steam"):
             assert path not in check(client.get(f"/answers?{other}"))

@@ -117,10 +117,11 @@ const draw = () => {
     cy.elements().removeClass("faded");
     if (kept) cy.elements().difference(kept).addClass("faded");
   });
-  const show = (found) => {
+  const isInView = (found) => {
     const [all, box] = [cy.extent(), found.boundingBox()];
-    if (box.x1 < all.x1 || box.x2 > all.x2 || box.y1 < all.y1 || box.y2 > all.y2) cy.animate({ center: { eles: found }, duration: 200 });
+    return box.x1 >= all.x1 && box.x2 <= all.x2 && box.y1 >= all.y1 && box.y2 <= all.y2;
   };
+  const show = (found) => { if (!isInView(found)) cy.animate({ center: { eles: found }, duration: 200 }); };
   const choose = (id, { isFromList = false } = {}) => {
     if (id === chosen) return;
     chosen = id;
@@ -191,6 +192,8 @@ const draw = () => {
     filter();
     chosen = "";
     choose(id, { isFromList: true });
+    const neighbours = cy.getElementById(id).closedNeighborhood();
+    if (!isInView(neighbours)) { cy.stop(true); cy.animate({ fit: { eles: neighbours, padding: 48 }, duration: 200 }); }
     hint.textContent = fresh.length ? `${nodes.length} more things, ${fresh.length - nodes.length} more statements` : "No other source mentions it.";
   };
 
