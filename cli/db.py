@@ -137,7 +137,7 @@ def erase(
     model.
 
     The ledger's records of these queries are erased too, except replies that other queries use. An embedded store is then
-    compacted, because its file keeps deleted text. Backups and exports are not changed. See docs/reference/graph.md.
+    compacted, because its file keeps deleted text. Backups and exports are not changed.
 
     Example: drag-graph db erase --query-id 9b1c --yes
     """

@@ -33,7 +33,7 @@ def export(
 
     `jsonl` has one line for each node and edge, in canonical order: stores with equal content give equal bytes on every engine.
     `subgraphs` has one line for each source, with times, costs and vectors, but without answers and concepts.
-    The other formats write a value that they do not support as text, and list it on stderr (docs/how-to/clients.md).
+    The other formats write a value that they do not support as text, and list it on stderr.
 
     Examples:
       drag-graph export --format jsonl -o graph.jsonl

@@ -42,7 +42,7 @@ def import_(
 
     Answers and concepts are not in the file: run `drag-graph link` afterwards.
 
-    With --from, store the texts and relations of another program, as `ingest --triples` does (docs/how-to/clients.md).
+    With --from, store the texts and relations of another program, as `ingest --triples` does.
 
     Examples:
       drag-graph import graph.subgraphs

@@ -26,7 +26,7 @@ def query(
     """Execute a read-only Cypher statement on the whole store.
 
     The store refuses writes, files and procedures. The statement sees all namespaces of the store. The dialect depends
-    on the store: Neo4j's, or ladybug's for an embedded store (docs/reference/graph.md).
+    on the store: Neo4j's, or ladybug's for an embedded store.
 
     Examples:
       drag-graph query "MATCH p=(e:Entity)-[t:TRIPLE]->(o) RETURN p" --limit 5 --json

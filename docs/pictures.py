@@ -63,8 +63,11 @@ def main() -> None:
             page.locator("article .facts").wait_for()
             page.mouse.move(0, 0)
             page.screenshot(path=FOLDER / "ask.png")
-            for name, path in {"why": f"/answers/{why}", "audit": f"/answers/{audit}"}.items():
-                page.goto(address + path)
+            for name, answer in {"why": why, "audit": audit}.items():
+                file = FOLDER / f"{name}.html"
+                file.write_text(graph.answer(answer).audit().to_html(), encoding="utf-8")
+                page.goto(file.as_uri())
+                file.unlink()
                 if name == "audit":
                     page.locator("details.line summary").nth(2).click()
                 page.screenshot(path=FOLDER / f"{name}.png")
