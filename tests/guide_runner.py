@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import shlex
 import signal
@@ -11,7 +12,7 @@ import sys
 import time
 import tomllib
 import uuid
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -124,8 +125,9 @@ class GuideRunner:
 
     def _port(self, number):
         """Return the free port that replaces a port of the page."""
-        if number not in self._ports:
-            with socket.create_server(("127.0.0.1", 0)) as free:
+        while number not in self._ports:
+            # Not one of those that the system gives to others until the server binds it.
+            with suppress(OSError), socket.create_server(("127.0.0.1", random.randrange(20_000, 32_000))) as free:
                 self._ports[number] = str(free.getsockname()[1])
         return self._ports[number]
 
