@@ -36,8 +36,6 @@ _FORCE = 1e4
 _MAGIC = b"GGUF"
 _TEMPLATE_KEY = b"tokenizer.chat_template"
 _TIMEOUT = 600.0
-_IDLE = 2.0
-"""Seconds after which an unused connection is not used again."""
 _log = logging.getLogger(__name__)
 
 
@@ -55,8 +53,8 @@ class LlamaServer:
         self._server: Any = _load(path, context_window, self.api_key)
         self.address = str(self._server.listening_address)
         headers = {"Authorization": f"Bearer {self.api_key}"}
-        # The server closes a connection that has been idle for five seconds, perhaps while a request is on its way.
-        limits = httpx.Limits(keepalive_expiry=_IDLE)
+        # On a busy machine the server closes an idle connection at the moment in which it is used again.
+        limits = httpx.Limits(max_keepalive_connections=0)
         self._client = httpx.Client(base_url=self.address, headers=headers, timeout=_TIMEOUT, trust_env=False, limits=limits)
         self.vocabulary = int(self.ask("/v1/models")["data"][0]["meta"]["n_vocab"])
         self.context_window = int(self.ask("/props")["default_generation_settings"]["n_ctx"])
