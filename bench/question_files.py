@@ -7,12 +7,11 @@ questions. Those of LiHua-World are of the half that fitted no weights (bench/qu
 """
 
 import argparse
-import hashlib
 import json
 import random
 from pathlib import Path
 
-from edges_corpora import documents, rows
+from edges_corpora import documents, is_for_fitting, rows
 
 SEED = 25
 
@@ -29,7 +28,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--number", type=int, default=50)
     given = parser.parse_args()
-    unseen = [row for row in rows(given.data / "lihua_world_qa.jsonl") if hashlib.sha256(row["id"].encode()).digest()[-1] % 2]
+    unseen = [row for row in rows(given.data / "lihua_world_qa.jsonl") if not is_for_fitting(row["id"])]
     answerable = [row for row in unseen if row["qtype"] != "Null"]
     unanswerable = [{**row, "answer_text": None} for row in unseen if row["qtype"] == "Null"]
     questions = {

@@ -12,7 +12,6 @@ Then, or with `--mixed` alone, the thirty questions on the mixed files are asked
 """
 
 import argparse
-import hashlib
 import json
 import math
 import statistics
@@ -24,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from documents import MIXED, made
-from edges_corpora import documents, rows
+from edges_corpora import documents, is_for_fitting, rows
 
 from drag_graph import DragGraph
 from drag_graph.compose.model_factories import make_embedder
@@ -57,7 +56,7 @@ class Asked:
     @property
     def fits(self) -> bool:
         """Whether the question is in the half that fits the weights."""
-        return hashlib.sha256(self.id.encode()).digest()[-1] % 2 == 0
+        return is_for_fitting(self.id)
 
 
 def ask_all(graph: DragGraph, data: Path, embedder: str) -> list[Asked]:

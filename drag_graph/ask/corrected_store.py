@@ -4,7 +4,7 @@ All lines of `ask` and `search`, and the edges that communities summarise, pass 
 first use, so an object serves one question.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -53,10 +53,11 @@ class CorrectedStore:
 
     def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
         """Yield the edges that have a claim left, as its other claims state them."""
-        edges, affected = self._store.linked_edges(community_id), self.rejected.source_ids
+        edges: Iterable[LinkedEdge] = self._store.linked_edges(community_id)
+        affected = self.rejected.source_ids
         if community_id:
-            edges = iter(found := list(edges))
-            affected &= {edge.source_id for edge in found}
+            edges = list(edges)
+            affected &= {edge.source_id for edge in edges}
         # These are read first: reading within an open stream would wait for a compaction that waits for the stream.
         corrected = {edge.id: edge for ids in pages(sorted(affected), SOURCES_A_PAGE) for edge in self._edges(ids)}
         for edge in edges:

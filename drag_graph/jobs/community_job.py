@@ -90,6 +90,7 @@ class CommunityRun:
     ) -> None:
         self.runner = Runner("summarise", workers=workers, interruption=interruption)
         self._store = store
+        self._corrected = CorrectedStore(store)
         self._embedder = embedder
         self._summariser = summariser
         self._resolution = resolution
@@ -100,7 +101,7 @@ class CommunityRun:
 
     def plan(self) -> CommunityPlan:
         """Return what a run would do. Nothing is written and no model is called."""
-        graph = WholeGraph.of(CorrectedStore(self._store).linked_edges())
+        graph = WholeGraph.of(self._corrected.linked_edges())
         parts = partition(graph, resolution=self._resolution, min_size=self._min_size)
         stored = list(self._store.communities.read())
         before = {item.id: item for item in stored}
@@ -148,7 +149,7 @@ class CommunityRun:
         try:
             # The hash is read first: a change after that empties it, and the summary is then not written.
             community = next(self._store.communities.read([item.id]), None)
-            edges = list(CorrectedStore(self._store).linked_edges(item.id))
+            edges = list(self._corrected.linked_edges(item.id))
             if community is None or not community.member_hash or not edges:
                 return _Summarised(usage)  # reopened meanwhile: the next run counts it again
             try:
