@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from drag_graph.graph.paging import pages
+from drag_graph.graph.paging import SUBGRAPHS_PER_PAGE, pages
 from drag_graph.graph.rejected_claims import rejected_evidence, without_rejected
 from drag_graph.graph.search_terms import joined_terms
 from drag_graph.model import SimpleEdge, Subgraph
@@ -20,9 +20,6 @@ from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, G
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.ports.vectors import Vectors
-
-SOURCES_A_PAGE = 100
-"""Number of sources that are read together."""
 
 
 class CorrectedStore:
@@ -59,7 +56,7 @@ class CorrectedStore:
             edges = list(edges)
             affected &= {edge.source_id for edge in edges}
         # These are read first: reading within an open stream would wait for a compaction that waits for the stream.
-        corrected = {edge.id: edge for ids in pages(sorted(affected), SOURCES_A_PAGE) for edge in self._edges(ids)}
+        corrected = {edge.id: edge for ids in pages(sorted(affected), SUBGRAPHS_PER_PAGE) for edge in self._edges(ids)}
         for edge in edges:
             if edge.source_id not in self.rejected.source_ids:
                 yield edge

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, Generic
 
 from drag_graph.graph import subgraph_checks as checks
-from drag_graph.graph.paging import pages, source_ids
+from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.graph_store import (
     ALL_SOURCES,
@@ -31,7 +31,6 @@ from drag_graph.stores.shared.shared_registry import SharedRegistry
 from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
 from drag_graph.stores.shared.transaction import Access, EngineTransaction, Row
 
-SOURCES_A_PAGE = 100
 LAST = "\uffff"
 """Sorts after every id."""
 
@@ -253,9 +252,8 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
         return list(dict.fromkeys(checks.problem(name, *row.values()) for name, row in rows))
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
-        for ids in pages(source_ids(self), SOURCES_A_PAGE):
-            for subgraph in self.read(ids):
-                yield from subgraph_records(subgraph)
+        for subgraph in iter_subgraphs(self):
+            yield from subgraph_records(subgraph)
         for row in self._stream("find_answers"):
             answered, used = row.pop("answered", ()), row.pop("used", ())
             yield from answer_records(answer_of(self._namespace, row), answered, used)
