@@ -15,17 +15,12 @@ from drag_graph.service.limits import Limits
 from drag_graph.service.server import ServicePlace, served
 
 ROOT = Path(__file__).parents[1]
+sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
+
+from guide_pages import blocks_of  # noqa: E402
+from neo4j_browser import chromium_page  # noqa: E402
+
 FOLDER = ROOT / "docs" / "pictures"
-DOCUMENTS = {
-    "minutes-2026-03-02.txt": (
-        "The committee decided to repair the Lenn footbridge. The repair of the Lenn footbridge costs 40,000 euros.\n"
-        "The footbridge closes on 4 May 2026. Nordsteel supplies the beams.\n"
-    ),
-    "letter-2026-04-10.txt": (
-        "The price of steel has risen. The repair of the Lenn footbridge costs 52,000 euros. The county pays half of the costs."
-    ),
-}
-"""Those of the tutorial."""
 SETTLED = 4_000
 """Time for the graph to find its layout, in milliseconds."""
 
@@ -35,8 +30,9 @@ def service() -> Iterator[tuple[DragGraph, str]]:
     """Lend a graph of the example questions and the tutorial's documents, and the address of its service."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for document, text in DOCUMENTS.items():
-            (folder / document).write_text(text, encoding="utf-8")
+        documents = [(folder / Path(block.title).name, block.text) for block in blocks_of("docs/tutorial.md") if block.is_file]
+        for path, text in documents:
+            path.write_text(text, encoding="utf-8")
         teacher = f"curated:{ROOT / 'examples' / 'curated.jsonl'}"
         with (
             DragGraph(folder / "graph.lbug", teacher=teacher, embedder="lexical", student="nearest") as graph,
@@ -44,14 +40,11 @@ def service() -> Iterator[tuple[DragGraph, str]]:
             served(graph, ServicePlace(port=0), Limits(), ring) as running,
         ):
             graph.distill(ROOT / "examples" / "questions.jsonl").result()
-            graph.ingest([folder / document for document in DOCUMENTS]).result()
+            graph.ingest([path for path, _ in documents]).result()
             yield graph, running.address
 
 
 def main() -> None:
-    sys.path.append(str(ROOT / "tests" / "browser"))
-    from neo4j_browser import chromium_page
-
     FOLDER.mkdir(exist_ok=True)
     with service() as (graph, address):
         why = graph.ask("What does the repair of the footbridge cost?").to_dict()["answer_id"]
