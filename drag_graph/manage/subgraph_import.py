@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
@@ -174,7 +175,8 @@ class Importer:
         own = self._corrections
         stored = {item.target_id: item.changed_at for item in self._store.corrections.read()} if own else {}
         later = [item for item in own if item.changed_at > stored.get(item.target_id, "")]
-        self._report.corrections = self._store.corrections.write(later)
+        # Of two corrections of one claim, `write` keeps the last.
+        self._report.corrections = self._store.corrections.write(sorted(later, key=attrgetter("changed_at")))
 
     def _flush(self) -> None:
         graphs = list(self._pending.values())

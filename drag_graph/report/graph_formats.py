@@ -29,11 +29,15 @@ Columns = dict[str, dict[str, set[str]]]
 """The types of each property: by kind, `node` or `edge`, then by name."""
 _TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _ESCAPED_BY_LOAD_CSV = re.compile(r'\\(?=["\\]|\Z)')
 _TO_ESCAPE_IN_CYPHER = re.compile("\\\\(u?)|['\x00-\x1f\ud800-\udfff]")
-_CHANGES: dict[GraphFormat, tuple[re.Pattern[str], str, str]] = {
-    "graphml": (_NOT_IN_XML, "\ufffd", "text without control characters"),
-    "csv": (_ESCAPED_BY_LOAD_CSV, r"\\\\", "text with doubled backslashes"),
+_CHANGES: dict[GraphFormat, tuple[tuple[re.Pattern[str], str, str], ...]] = {
+    "graphml": ((_NOT_IN_XML, "\ufffd", "text without control characters"),),
+    "csv": (
+        (_ESCAPED_BY_LOAD_CSV, r"\\\\", "text with doubled backslashes"),
+        (_HALF_CHARACTER, "\ufffd", "text without half characters"),
+    ),
 }
 
 
@@ -92,10 +96,10 @@ class GraphFile:
         if isinstance(value, dict | list) and not (is_list and all(type(item) in _TYPES for item in value)):
             self._report.rewritten[name, JSON_TEXT] += 1
             value = json_line(value)
-        if isinstance(value, str) and self._report.format in _CHANGES:
-            pattern, replacement, how = _CHANGES[self._report.format]
+        for pattern, replacement, how in _CHANGES.get(self._report.format, ()) if isinstance(value, str) else ():
             value, changes = pattern.subn(replacement, value)
-            self._report.rewritten[name, how] += bool(changes)
+            if changes:
+                self._report.rewritten[name, how] += 1
         return value
 
     def _records(self) -> Iterator[Record]:

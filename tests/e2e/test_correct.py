@@ -122,11 +122,16 @@ def test_a_correction_travels_with_an_export(run, cli, store, distilled, tmp_pat
     assert made["author"] == getpass.getuser()
     answer = run("ask", QUESTION)["answer_id"]
     run("correct", answer, "--wrong", "--note", "It says nothing.")
-    assert cli("export", "--format", "subgraphs", "-o", tmp_path / "graph.jsonl", "--store", store).code == 0
+    file = tmp_path / "graph.jsonl"
+    assert cli("export", "--format", "subgraphs", "-o", file, "--store", store).code == 0
+    *before, exported, end = file.read_text().splitlines(keepends=True)
+    earlier = {**made, "created_at": "2020-01-01T00:00:00+00:00", "verdict": "right"}
+    # As in a file put together from two exports: of two corrections of a claim the later one counts.
+    file.write_text("".join([*before, exported, json.dumps({"correction": earlier}) + "\n", end]))
     there = ("--store", tmp_path / "other.lbug")
-    done = cli("import", tmp_path / "graph.jsonl", *there, "--json")
+    done = cli("import", file, *there, "--json")
     assert (done.code, done.json["corrections"]) == (0, 1)
-    assert cli("import", tmp_path / "graph.jsonl", *there, "--json").json["corrections"] == 0
+    assert cli("import", file, *there, "--json").json["corrections"] == 0
     (correction,) = cli("correct", *there, "--json").json["corrections"]
     assert (correction["target_id"], correction["created_at"]) == (made["target_id"], made["created_at"])
     assert WRONG not in texts(cli("ask", QUESTION, *there, "--json").json["lines"])

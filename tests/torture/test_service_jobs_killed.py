@@ -1,4 +1,4 @@
-"""A service is killed, or told to stop, again and again while jobs run: nothing is lost, and no reply is paid for twice."""
+"""A service is killed, or told to stop, again and again while it runs jobs and answers: nothing is lost or mixed up."""
 
 import json
 import os
@@ -6,67 +6,147 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 
 from drag_graph.app import DragGraph
+from drag_graph.model import Document
+from drag_graph.service.keys import KeyRing
 from drag_graph.testing.server import ScriptedServer
 
 TIMES = 20
 """Number of interruptions; the kills and the stops take turns."""
-JOBS = "/api/v1/jobs"
-QUESTIONS = 12
+API = "/api/v1"
+TEAMS = ("amber", "cobalt")
+"""Names of two keys, each with a namespace of that name."""
+QUESTIONS = 6
+STOPPING = 503
 
 
-@pytest.mark.torture
-def test_jobs_survive_kills_and_stops(tmp_path):
-    chance = random.Random(7)
-    command = [sys.executable, "-m", "drag_graph", "serve", "--port", "0", "--json", "--store", str(tmp_path / "graph.lbug")]
+@contextmanager
+def service(folder, teacher):
+    """Start `drag-graph serve`, and lend its process and its address."""
+    command = [sys.executable, "-m", "drag_graph", "serve", "--port", "0", "--json", "--store", str(folder / "graph.lbug")]
+    model = ["--teacher", "openai/scripted", "--teacher-base-url", teacher.url, "--workers", "2", "--privacy", "off"]
     environment = {**os.environ, "DRAG_GRAPH_TEACHER_API_KEY": "k", "DRAG_GRAPH_EMBEDDER": "lexical"}
-    jobs, asked, interruptions = [], 0, Counter()
-    with ScriptedServer(delay=0.05) as teacher:
-        model = ["--teacher", "openai/scripted", "--teacher-base-url", teacher.url, "--workers", "2", "--privacy", "off"]
-        for turn in range(TIMES + 1):
-            process = subprocess.Popen([*command, *model], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
-            try:
-                printed = ""
-                while not printed.endswith("}\n"):
-                    printed += process.stdout.readline()
-                with httpx.Client(base_url=json.loads(printed)["address"], timeout=30, trust_env=False) as client:
-                    if turn == TIMES:
-                        states = finished(client, jobs)
-                        break
-                    questions = [f"Why does cause {turn}.{number} have an effect?" for number in range(QUESTIONS)]
-                    reply = client.post(f"{JOBS}/distill", json={"questions": questions})
-                    jobs.append(reply.raise_for_status().json()["id"])
-                    asked += QUESTIONS
-                    time.sleep(chance.uniform(0.05, 1.5))
-                number = signal.SIGTERM if turn % 2 else signal.SIGKILL
-                process.send_signal(number)
-                assert process.wait(60) == (-signal.SIGKILL if number == signal.SIGKILL else 0)
-                interruptions[number] += 1
-            finally:
-                process.kill()
-                process.wait()
-                process.stdout.close()
-        prompts = Counter(request.prompt for request in teacher.requests)
-    assert states == ["done"] * TIMES
-    repeated = sum(number - 1 for number in prompts.values())
-    assert repeated <= 2 * interruptions[signal.SIGKILL], "only calls in flight at a kill are repeated, one for each worker"
-    with DragGraph(tmp_path / "graph.lbug", embedder="lexical") as graph:
-        assert graph.show(limit=1).total == asked
-        assert graph.store.verify().problems == ()
+    process = subprocess.Popen([*command, *model], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        printed = ""
+        while not printed.endswith("}\n"):
+            printed += process.stdout.readline()
+        yield process, json.loads(printed)["address"]
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def submitted(client, team, turn):
+    """Submit a distillation and a document of a team, and return the ids of the jobs."""
+    questions = [f"Why does {team} cause {turn}.{number} have an effect?" for number in range(QUESTIONS)]
+    file = (f"{turn}.txt", f"Crane {turn} of the harbour is driven by {team} steam.", "text/plain")
+    replies = [
+        client.post(f"{API}/jobs/distill", json={"questions": questions}),
+        client.post(f"{API}/jobs/ingest", files={"files": file}),
+    ]
+    return [reply.raise_for_status().json()["id"] for reply in replies]
+
+
+def ask_until_the_end(client, turn, answers):
+    """Ask until the service stops or is gone, and add the answers."""
+    body = {"question": f"What drives crane {max(turn - 1, 0)} of the harbour?"}
+    try:
+        while (reply := client.post(f"{API}/ask", json=body)).status_code != STOPPING:
+            answers.append(reply.raise_for_status().json())
+    except httpx.TransportError:
+        return
 
 
 def finished(client, jobs):
     """Wait until all jobs have ended, and return their states."""
     deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
-        states = [client.get(f"{JOBS}/{job}").json()["state"] for job in jobs]
+        states = [client.get(f"{API}/jobs/{job}").json()["state"] for job in jobs]
         if not {"queued", "running"} & set(states):
             return states
         time.sleep(0.5)
     raise AssertionError(states)
+
+
+def sizes(process):
+    """Return the open files and the resident megabytes of a process."""
+    folder = Path(f"/proc/{process.pid}")
+    pages = int((folder / "statm").read_text().split()[1])
+    return len(list((folder / "fd").iterdir())), pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@pytest.fixture
+def headers(tmp_path):
+    """The headers of each team's requests."""
+    with (
+        DragGraph(tmp_path / "graph.lbug", embedder="lexical") as graph,
+        closing(KeyRing(graph.settings.service_records_path)) as ring,
+    ):
+        secrets = {team: ring.add(team, "editor", [team])[0] for team in TEAMS}
+    return {team: {"Authorization": f"Bearer {secret}", "X-Namespace": team} for team, secret in secrets.items()}
+
+
+@pytest.mark.torture
+def test_jobs_survive_kills_and_stops(tmp_path, headers):
+    chance = random.Random(7)
+    jobs, answers = {team: [] for team in TEAMS}, {team: [] for team in TEAMS}
+    interruptions, measured = Counter(), []
+    with ScriptedServer(delay=0.05) as teacher:
+        for turn in range(TIMES + 1):
+            with service(tmp_path, teacher) as (process, address), ExitStack() as opened:
+                clients = {
+                    team: opened.enter_context(
+                        httpx.Client(base_url=address, timeout=60, trust_env=False, headers=headers[team])
+                    )
+                    for team in TEAMS
+                }
+                # Jobs of the turn before may still wait, so that a service starts with work to resume.
+                waited_for = -2 if turn < TIMES else None
+                states = [state for team in TEAMS for state in finished(clients[team], jobs[team][:waited_for])]
+                if turn == TIMES:
+                    break
+                asking = []
+                for team in TEAMS:
+                    jobs[team] += submitted(clients[team], team, turn)
+                    asking.append(threading.Thread(target=ask_until_the_end, args=(clients[team], turn, answers[team])))
+                    asking[-1].start()
+                time.sleep(chance.uniform(0.3, 3))
+                measured.append(sizes(process))
+                number = signal.SIGTERM if turn % 2 else signal.SIGKILL
+                process.send_signal(number)
+                assert process.wait(60) == (-signal.SIGKILL if number == signal.SIGKILL else 0)
+                interruptions[number] += 1
+                for thread in asking:
+                    thread.join()
+        prompts = Counter(request.prompt for request in teacher.requests)
+    assert states == ["done"] * 4 * TIMES
+    repeated = sum(number - 1 for number in prompts.values())
+    assert repeated <= 2 * interruptions[signal.SIGKILL], "only calls in flight at a kill are repeated, one for each worker"
+    for team, other in (TEAMS, TEAMS[::-1]):
+        check_team(tmp_path / "graph.lbug", team, other, answers[team])
+    assert not [*tmp_path.glob("*.service-records-files/*")], "the files of jobs are removed"
+    files, megabytes = zip(*measured, strict=True)
+    print({"answers": {team: len(answers[team]) for team in TEAMS}, "repeated": repeated, "files": files, "MB": megabytes})  # noqa: T201
+
+
+def check_team(store, team, other, answers):
+    """Check that a team's documents and answers are stored once, and that it received nothing of the other team."""
+    assert any(f"{team} steam" in answer["answer"] for answer in answers)
+    assert other not in json.dumps(answers)
+    with DragGraph(store, embedder="lexical", namespace=team) as graph:
+        documents = [one.source.name for one in graph.show(limit=1000).subgraphs if isinstance(one.source, Document)]
+        assert sorted(documents) == sorted(f"{turn}.txt" for turn in range(TIMES))
+        assert graph.show(limit=1).total == TIMES * (QUESTIONS + 1)
+        assert {answer["answer_id"] for answer in answers} <= {answer.id for answer in graph.answers(limit=100_000)}
+        assert graph.store.verify().problems == ()
