@@ -6,8 +6,11 @@ Imports only the standard library until a job is submitted, so that a command is
 import hashlib
 import json
 import re
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
@@ -150,19 +153,17 @@ class ServiceClient:
         """Distill as `DragGraph.distill`, in a job. The service reads a file of questions itself."""
         from drag_graph.app.questions import question_lines, source_of
 
-        settings = self._settings(DISTILL, batch=batch, leave=leave)
+        settings = {**ways, **self._settings(DISTILL, batch=batch, leave=leave)}
         if isinstance(questions, Path):
-            if questions == STANDARD or questions.is_fifo() or questions.is_char_device():
-                raise self._refusal("questions from standard input or a pipe")
-            question_lines(questions, self.settings)  # raises the error of an unusable file
-            body: dict[str, Any] = {"file": str(questions.resolve())}
-        else:
-            asked = [line.query for line in question_lines(questions, self.settings) if line.query]
-            texts = [_given({"question": query.text, "options": query.options or None}) for query in asked]
-            # Readers may list jobs: the name of the job, by which its runs share a budget, does not tell the question.
-            text_hash = hashlib.sha256(source_of(questions).encode()).hexdigest()[:16]
-            body = {"questions": texts, "job": f"-q {text_hash}"}
-        return self._job("distill", {**body, **ways, **settings}, on_progress)
+            with _as_file(questions) as file:
+                question_lines(file, self.settings)  # raises the error of an unusable file
+                job = None if file == questions else source_of(questions)
+                return self._job("distill", {"file": str(file.resolve()), "job": job, **settings}, on_progress)
+        asked = [line.query for line in question_lines(questions, self.settings) if line.query]
+        texts = [_given({"question": query.text, "options": query.options or None}) for query in asked]
+        # Readers may list jobs: the name of the job, by which its runs share a budget, does not tell the question.
+        text_hash = hashlib.sha256(source_of(questions).encode()).hexdigest()[:16]
+        return self._job("distill", {"questions": texts, "job": f"-q {text_hash}", **settings}, on_progress)
 
     def estimate_distill(self, questions: "Questions", **ways: bool) -> Any:
         """Estimate as `DragGraph.estimate_distill`, next to the service."""
@@ -197,11 +198,8 @@ class ServiceClient:
 
         given = {name: name not in possible for name in self._given} | arguments
         if refused := [flag_of(name) for name, value in given.items() if value]:
-            raise self._refusal(", ".join(refused))
-
-    def _refusal(self, what: str) -> errors.ConfigurationError:
-        hint = "Leave it out, or add --no-service to open the store directly."
-        return errors.ConfigurationError(f"The running service does not support {what}.", hint=hint)
+            hint = "Leave it out, or add --no-service to open the store directly."
+            raise errors.ConfigurationError(f"The running service does not support {', '.join(refused)}.", hint=hint)
 
     def _settings(self, possible: Sequence[str], **arguments: Any) -> dict[str, Any]:
         self.refuse(possible, **arguments)
@@ -278,6 +276,26 @@ class ServiceClient:
             raise errors.StoreUnavailable(message, hint="Run the command again.") from error
         finally:
             connection.close()
+
+
+@contextmanager
+def _as_file(questions: Path) -> Iterator[Path]:
+    """Yield a file that the service can read: `questions`, or a copy of what comes through a pipe."""
+    if not (questions == STANDARD or questions.is_fifo() or questions.is_char_device()):
+        yield questions
+        return
+    opened = nullcontext(sys.stdin.buffer) if questions == STANDARD else questions.open("rb")
+    with opened as pipe, tempfile.NamedTemporaryFile(delete=False) as file:
+        shutil.copyfileobj(pipe, file)
+    is_needed = False
+    try:
+        yield Path(file.name)
+    except (errors.Interrupted, errors.StoreUnavailable):
+        is_needed = True  # the job continues when the service starts again
+        raise
+    finally:
+        if not is_needed:
+            Path(file.name).unlink()
 
 
 def _given(body: Mapping[str, Any]) -> dict[str, Any]:

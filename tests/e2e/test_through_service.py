@@ -1,5 +1,6 @@
 """Commands next to `drag-graph serve` in a process of its own: equal output through it and without it, and refused flags."""
 
+import io
 import json
 import re
 import signal
@@ -133,7 +134,6 @@ def test_an_answer_is_streamed_by_the_service(folder):
         (("search", "turbine", "--privacy", "off"), "--privacy"),
         (("audit", "abcd", "--local"), "--local"),
         (("distill", "questions.jsonl", "--teacher", "ollama/x", "--batch"), "--teacher, --batch"),
-        (("distill", "-"), "questions from standard input or a pipe"),
         (("ingest", "papers", "--extractor", "ollama/x", "--workers", "2"), "--extractor, --workers"),
     ],
 )
@@ -169,6 +169,17 @@ def test_a_job_of_the_service_prints_what_the_command_alone_prints(run, monkeypa
     through, alone = run(*command), command_line(monkeypatch)(*command, "--store", "alone.lbug")
     assert without_times(through.out) == without_times(alone.out)
     assert (through.code, without_times(through.err)) == (alone.code, without_times(alone.err))
+
+
+def test_questions_come_through_standard_input(run, monkeypatch):
+    content = json.dumps({**RUST, "question": "What makes copper green?"}) + "\nnonsense\n"
+    printed = []
+    for one in (run, lambda *args: command_line(monkeypatch)(*args, "--store", "alone.lbug")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+        printed.append(one("distill", "-", "--json"))
+    through, alone = printed
+    assert (through.code, without_times(through.out)) == (alone.code, without_times(alone.out))
+    assert '"line": 2' in through.out
 
 
 def test_jobs_store_what_the_commands_alone_store(run, monkeypatch):
