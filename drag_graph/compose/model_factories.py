@@ -151,7 +151,7 @@ def make_teacher(  # noqa: PLR0917 - a session passes what a run has
     privacy: Check | None = None,
     role: Role = "teacher",
 ) -> Teacher:
-    """Return the model of a role that replies to requests: a file, a plugin, or a model behind the tape and the run's budget.
+    """Return the model of a role that replies to requests: a file, or a model behind the tape and the run's budget.
 
     `privacy` checks what leaves this machine; without one, nothing may.
     """
@@ -161,13 +161,16 @@ def make_teacher(  # noqa: PLR0917 - a session passes what a run has
     if spec.name.startswith(FILES):
         return file_teacher(spec.name)
     check_name(spec)
-    if teacher := plugin_model(spec, settings, privacy):
-        return cast("Teacher", teacher)
     from drag_graph.ledger.budget import Budget
     from drag_graph.models.chat_client import require_key
     from drag_graph.models.teachers.highest_price import no_price_error
+    from drag_graph.models.teachers.recorded_teacher import RecordedTeacher
     from drag_graph.models.teachers.served_teacher import ServedTeacher
 
+    budget = Budget(settings.budget_usd, ledger.account(run.job))
+    if teacher := plugin_model(spec, settings, privacy):
+        highest_usd = getattr(teacher, "highest_cost_usd", 0.0 if is_here(spec) else None)
+        return RecordedTeacher(teacher, ledger.tape, budget, highest_usd)
     if price_of(spec.name, 0, 0) is None:
         if settings.budget_usd is not None:
             raise no_price_error(spec.name)
@@ -179,7 +182,7 @@ def make_teacher(  # noqa: PLR0917 - a session passes what a run has
         server,
         name=name,
         tape=ledger.tape,
-        budget=Budget(settings.budget_usd, ledger.account(run.job)),
+        budget=budget,
         check=interruption.check,
     )
 

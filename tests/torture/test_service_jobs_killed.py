@@ -98,6 +98,7 @@ def headers(tmp_path):
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(1800)
 def test_jobs_survive_kills_and_stops(tmp_path, headers):
     chance = random.Random(7)
     jobs, answers = {team: [] for team in TEAMS}, {team: [] for team in TEAMS}

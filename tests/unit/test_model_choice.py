@@ -12,21 +12,31 @@ from drag_graph.app.resources import Resources
 from drag_graph.compose.model_factories import make_teacher, privacy_level
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.documents.file_loaders import load
-from drag_graph.errors import ConfigurationError, UnknownModel
+from drag_graph.errors import BudgetReached, ConfigurationError, UnknownModel
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
+from drag_graph.model import Query
 from drag_graph.models import model_catalogue
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.litellm_library import load_litellm
 from drag_graph.models.model_choice import is_here, make_embedder, make_student
 from drag_graph.models.openai_server import _is_reply, is_compatible
 from drag_graph.ports import plugins
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.teacher_replies import EvidenceReply
 from drag_graph.settings import Settings
 from drag_graph.testing.server import ScriptedServer
 
 CODE = """
-class Model:
-    name, dimension = "acme", 2
+from drag_graph.ports.model_roles import Teacher, TeacherReply
+from drag_graph.testing.builders import make_subgraph
+
+class Model(Teacher):
+    name, fingerprint, dimension, highest_cost_usd = "acme", "acme@1", 2, 0.02
+    def ask(self, request):
+        (call, *_) = make_subgraph(1).calls
+        paid = call.model_copy(update={"cost_usd": 0.02, "tokens_in": 3})
+        return TeacherReply(request.schema.model_validate({"evidence": []}), paid)
     def __init__(self, *given):
         self.given = given
     def close(self):
@@ -94,11 +104,30 @@ def test_another_package_adds_models(acme):
     assert embedder.given[0] == "e"
     with pytest.raises(ConfigurationError, match="no privacy gate"):
         embedder.given[2]({"input": ["a text"]})
-    with Ledger() as ledger:
-        run = start_run(kind="distill", namespace="n", store="s", source="", teacher="acme:large", plan="lean")
-        assert make_teacher(chosen, run, Interruption(), ledger).given[0] == "large"
     assert [is_here(chosen.model_for(role)) for role in ("student", "embedder", "teacher")] == [True, False, False]
     assert privacy_level(Settings(embedder="acme:e")) == "standard", "it may send texts elsewhere"
+
+
+def test_a_teacher_of_another_package_is_recorded_and_has_a_budget(acme):
+    query = Query(id="1" * 32, text="Why?")
+    run = start_run(kind="distill", namespace="n", store="s", source="", teacher="acme:large", plan="lean")
+    with Ledger() as ledger:
+
+        def teacher(**settings):
+            return make_teacher(Settings(teacher="acme:large", **settings), run, Interruption(), ledger)
+
+        def ask(question, **settings):
+            messages = ({"role": "user", "content": question},)
+            return teacher(**settings).ask(TeacherRequest(query, "evidence", EvidenceReply, messages, "v1"))
+
+        assert [ask("Why?", budget_usd=0.05).cached for _ in range(2)] == [False, True]
+        assert ask("How?", budget_usd=0.05).call.cost_usd == 0.02
+        with pytest.raises(BudgetReached, match=r"\$0.04 of the budget"):
+            ask("Who?", budget_usd=0.05)
+        assert [row[1:] for row in ledger.tape.totals_by_day()] == [("acme@1", "evidence", 2, 6, 0.04)]
+        sys.modules["acme_models"].Model.highest_cost_usd = None
+        with pytest.raises(ConfigurationError, match="highest price"):
+            teacher(budget_usd=0.05)
 
 
 def test_a_teacher_without_a_known_price_is_reported(caplog):
