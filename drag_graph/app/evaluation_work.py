@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 
 from drag_graph.ask.asker import UNKEPT, Asker
 from drag_graph.compose.session import Session, instruction_of
+from drag_graph.distill.plans import chosen
 from drag_graph.errors import ConfigurationError
 from drag_graph.evaluation import baselines
 from drag_graph.evaluation.environment import file_hash, git_hash, versions
@@ -199,7 +200,7 @@ class EvaluationWork:
             "teacher_sha256": file_hash(settings.teacher),
             "scoring": str(getattr(student, "scoring", "none")),
             "instruction": sha256_of(instruction_of(settings))[:12],
-            "settings": {name: getattr(settings, name) for name in _SETTINGS} | servers,
+            "settings": {name: chosen(settings, name) for name in _SETTINGS} | servers,
             "seed": SEED,
             "version": __version__,
             "git": git_hash(),

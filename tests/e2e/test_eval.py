@@ -78,7 +78,8 @@ def test_lines_that_others_brought_stand_beside_the_own_ones(evaluate, tmp_path)
         assert line["lines"][1] in set(facts) - {own}
     assert all(len(line["lines"]) == 1 for line in lines if line["mode"] == "shuffled")
     assert not any(line["lines"] for line in lines if line["mode"] == "none")
-    assert done.json["settings"]["shared_lines"] == 1
+    settings = done.json["settings"]
+    assert (settings["shared_lines"], settings["strategy"], settings["top_k"]) == (1, "pair", None), "with the plan's defaults"
 
 
 def test_an_interrupted_one_goes_on_and_another_one_is_refused_the_folder(evaluate, tmp_path):
