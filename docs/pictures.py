@@ -6,19 +6,17 @@ Look at them before they are committed. Those of Neo4j Browser are taken by test
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from drag_graph import DragGraph
-from drag_graph.service.keys import KeyRing
-from drag_graph.service.limits import Limits
-from drag_graph.service.server import ServicePlace, served
 
 ROOT = Path(__file__).parents[1]
 sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
 
 from guide_pages import blocks_of  # noqa: E402
 from neo4j_browser import chromium_page  # noqa: E402
+from service_clients import served_client  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
 SETTLED = 4_000
@@ -36,12 +34,11 @@ def service() -> Iterator[tuple[DragGraph, str]]:
         teacher = f"curated:{ROOT / 'examples' / 'curated.jsonl'}"
         with (
             DragGraph(folder / "graph.lbug", teacher=teacher, embedder="lexical", student="nearest") as graph,
-            closing(KeyRing(graph.settings.service_records_path)) as ring,
-            served(graph, ServicePlace(port=0), Limits(), ring) as running,
+            served_client(graph) as client,
         ):
             graph.distill(ROOT / "examples" / "questions.jsonl").result()
             graph.ingest([path for path, _ in documents]).result()
-            yield graph, running.address
+            yield graph, str(client.base_url)
 
 
 def main() -> None:

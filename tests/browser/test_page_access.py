@@ -1,17 +1,12 @@
 """Every page of the service for people who see little, use a keyboard, or hold a phone: axe-core, three widths, two schemes."""
 
-from contextlib import closing
-
-import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from neo4j_browser import chromium_page
 from playwright.sync_api import expect
+from service_clients import served_client
 
 from drag_graph.app import DragGraph
-from drag_graph.service.keys import KeyRing
-from drag_graph.service.limits import Limits
-from drag_graph.service.server import ServicePlace, served
 
 pytestmark = pytest.mark.browser
 TEXT = "The committee decided to repair the bridge. The bridge opened on 2 May 2026. The bridge opened on 9 June 2026."
@@ -26,17 +21,13 @@ def service(tmp_path_factory):
     """The address of a service that has a document and an answer, and the ids of both."""
     folder = tmp_path_factory.mktemp("service")
     settings = {"embedder": "lexical", "student": "nearest", "teacher": "ollama/llama3.2", "privacy": "off"}
-    with (
-        DragGraph(folder / "graph.lbug", **settings) as graph,
-        closing(KeyRing(graph.settings.service_records_path)) as ring,
-        served(graph, ServicePlace(port=0), Limits(), ring) as running,
-    ):
+    with DragGraph(folder / "graph.lbug", **settings) as graph, served_client(graph) as client:
         file = {"files": ("minutes.txt", TEXT.encode(), "text/plain")}
-        job = httpx.post(f"{running.address}/api/v1/jobs/ingest", files=file).json()["id"]
-        httpx.get(f"{running.address}/api/v1/jobs/{job}/events")  # until it has ended
+        job = client.post("/api/v1/jobs/ingest", files=file).json()["id"]
+        client.get(f"/api/v1/jobs/{job}/events")  # until it has ended
         answer = graph.ask("When did the bridge open?").to_dict()["answer_id"]
         (source,) = (one.source_id for one in graph.show())
-        yield running.address, {"answer": answer, "source": source, "job": job}
+        yield str(client.base_url), {"answer": answer, "source": source, "job": job}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,15 +1,12 @@
 """The page of the graph in a real Chromium, from the service and as a file."""
 
 import json
-from contextlib import closing
 
 import pytest
 from neo4j_browser import chromium_page
+from service_clients import served_client
 
 from drag_graph import DragGraph
-from drag_graph.service.keys import KeyRing
-from drag_graph.service.limits import Limits
-from drag_graph.service.server import ServicePlace, served
 
 pytestmark = pytest.mark.browser
 
@@ -54,11 +51,8 @@ def named(page, selector):
 
 def test_choosing_expanding_and_filtering(graph, page):
     (source,) = (one.source_id for one in graph.show() if one.title == "Question 0?")
-    with (
-        closing(KeyRing(graph.settings.service_records_path)) as ring,
-        served(graph, ServicePlace(port=0), Limits(), ring) as running,
-    ):
-        page.goto(f"{running.address}/graph?source={source}")
+    with served_client(graph) as client:
+        page.goto(f"{client.base_url}/graph?source={source}")
         thing = page.locator("details.thing[data-name*=mill]")
         thing.locator("summary").press("Enter")
         (mill,) = named(page, "node:selected")

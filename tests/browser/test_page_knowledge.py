@@ -1,15 +1,11 @@
 """The page of the service in a real Chromium: drop a file, follow its job, ask about it, and delete it."""
 
-from contextlib import closing
-
 import pytest
 from neo4j_browser import chromium_page
 from playwright.sync_api import expect
+from service_clients import served_client
 
 from drag_graph.app import DragGraph
-from drag_graph.service.keys import KeyRing
-from drag_graph.service.limits import Limits
-from drag_graph.service.server import ServicePlace, served
 
 pytestmark = pytest.mark.browser
 TEXT = "Kelp forests of the Skagerrak shelter young cod."
@@ -22,12 +18,8 @@ DROP = """content => {
 
 @pytest.fixture
 def address(tmp_path):
-    with (
-        DragGraph(tmp_path / "graph.lbug", embedder="lexical", student="nearest") as graph,
-        closing(KeyRing(graph.settings.service_records_path)) as ring,
-        served(graph, ServicePlace(port=0), Limits(), ring) as running,
-    ):
-        yield running.address
+    with DragGraph(tmp_path / "graph.lbug", embedder="lexical", student="nearest") as graph, served_client(graph) as client:
+        yield str(client.base_url)
 
 
 def test_a_file_is_dropped_read_asked_about_and_deleted(address):

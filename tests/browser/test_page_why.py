@@ -1,25 +1,17 @@
 """The page of an answer in a real Chromium: from a citation to its line, a correction without scripts, and the offline file."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.append(str(Path(__file__).parents[1] / "integration"))
+from neo4j_browser import chromium_page
 from service_clients import QUESTION, TEXTS, filled_graph, served_client
 
-playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
-CHROMIUM = "/usr/bin/chromium"
 SIZES = [(400, "dark"), (1100, "light"), (2560, "dark")]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def browser():
-    if not Path(CHROMIUM).exists():
-        pytest.fail("apt install chromium")
-    with playwright.sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium_page() as page:
+        yield page.context.browser
 
 
 def test_a_citation_leads_to_its_line_and_a_claim_is_corrected_without_scripts(browser, tmp_path):
