@@ -4,7 +4,6 @@ A student that knows the answer repeats it when it is shown other lines; a stude
 answered several times. The answer is sure if the candidates agree and few of them say that information is missing.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
@@ -17,22 +16,11 @@ from drag_graph.ports.vectors import Vectors
 
 LACKING = 0.5
 """Fraction of candidates without information from which on an answer is not sure."""
-_THINGS = r"(?:information|context|evidence|details?|data)"
-_LACK = re.compile(
-    rf"\b(?:insufficient|not enough|not sufficient|(?:needs?|requires?) (?:more|further|additional)) (?:\w+ )?{_THINGS}\b|"
-    r"\b(?:no|lacks?|lack of|lacking) (?:\w+ )?(?:information|context)\b|"
-    r"\bnot (?:\w+ )?(?:mentioned|specified|stated|provided|given|covered) (?:in|by|here)\b|"
-    r"\b(?:context|passages?|text|lines?|documents?|information) (?:does|do|did)(?: not|n't) \w+|"
-    r"\bi (?:do not|don't|cannot|can't|could not|am not|'m not) (?:know|say|tell|answer|determine|find|sure|certain)\b|"
-    r"\bi'm (?:not sure|not certain|unsure|uncertain|sorry)\b|\bi am (?:unsure|uncertain|sorry)\b|"
-    r"\bcannot be (?:determined|answered|known|inferred)\b|\bnothing relevant is stored\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalAnswer:
-    """One of several answers of a student to the same question.
+    """One of several answers of a student to the same question. `text` is "" if the student says that information is missing.
 
     `label` is the letter of the chosen option, `probabilities` are those of all options if the student reports them.
     """
@@ -68,18 +56,13 @@ def judge(candidates: Sequence[LocalAnswer], vectors: Vectors, threshold: float)
     best = int(agreements.mean(axis=1).argmax())
     pairs = [agreements[one, other] for one, other in combinations(range(len(candidates)), 2)]
     agreement = round(float(np.mean(pairs or agreements)), 6)
-    lacking = round(sum(lacks(candidate.text) for candidate in candidates) / len(candidates), 6)
+    lacking = round(sum(not candidate.text.strip() for candidate in candidates) / len(candidates), 6)
     why = ""
     if lacking >= LACKING:
         why = "the student says that it lacks information"
     elif agreement < threshold:
         why = f"the agreement of its answers is {agreement:.2f}, below {threshold:.2f}"
     return Verdict(not why, best, agreement, lacking, why)
-
-
-def lacks(text: str) -> bool:
-    """Whether a reply is empty or says that information is missing."""
-    return not text.strip() or _LACK.search(text) is not None
 
 
 def _agreements(candidates: Sequence[LocalAnswer], vectors: Vectors) -> Vectors:

@@ -74,9 +74,9 @@ def verdict_on(answers: Sequence[AskResult], embedder: Embedder, threshold: floa
 
 
 def _text_of(result: AskResult) -> str:
-    """Return an answer, or "" if it comes from no context line or says that the lines do not answer the question."""
-    lacks_lines = result.is_unaided or result.abstained or not result.is_answered
-    return "" if lacks_lines else result.answer.text
+    """Return an answer, or "" if it comes from no context line, chooses no option or says that information is missing."""
+    is_missing = result.abstained or (bool(result.answer.options) and result.answer.label is None)
+    return "" if result.is_unaided or not result.is_answered or is_missing else result.answer.text
 
 
 def lines_of_sites(audit: dict[str, Any]) -> list[dict[str, Any]]:

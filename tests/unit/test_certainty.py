@@ -5,46 +5,13 @@ import pytest
 
 from drag_graph.errors import Interrupted
 from drag_graph.inputs import InputLine, make_query
-from drag_graph.sites.agreement import LocalAnswer, judge, lacks
+from drag_graph.sites.agreement import LocalAnswer, judge
 from drag_graph.sites.site_asker import SiteAsker
 
 
 def alike(number):
     """Return unit vectors that are all the same."""
     return np.tile(np.array([1.0, 0.0], dtype=np.float32), (number, 1))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "I don't know.",
-        "There is insufficient information to answer.",
-        "The context does not say who wrote it.",
-        "That is not mentioned in the passages.",
-        "We would need more details about the patient: it needs more context.",
-        "It cannot be determined.",
-        "I'm not sure, but perhaps Paris.",
-        "Nothing relevant is stored.",
-    ],
-)
-def test_a_reply_that_lacks_information(text):
-    assert lacks(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Fish do not have lungs.",
-        "The cause of the disease is unknown to medicine.",
-        "A database stores more data than a file.",
-        "No, it was not Newton.",
-        "He was given the prize in 1921.",
-        "Information is a resource.",
-    ],
-)
-def test_a_reply_that_states_something(text):
-    assert not lacks(text)
 
 
 def test_the_same_option_is_agreement_whatever_the_words_are():
@@ -92,10 +59,10 @@ def test_the_best_is_the_one_that_agrees_most_with_the_others():
 
 
 def test_half_of_them_lacking_information_is_enough_to_ask_others():
-    texts = [LocalAnswer("I don't know."), LocalAnswer("I don't know.")]
+    texts = [LocalAnswer(""), LocalAnswer(" ")]
     verdict = judge(texts, alike(2), threshold=0.0)
     assert (verdict.is_sure, verdict.lacking) == (False, 1.0)
-    assert judge([LocalAnswer("Paris"), LocalAnswer("Paris"), LocalAnswer("I don't know.")], alike(3), 0.0).is_sure
+    assert judge([LocalAnswer("Paris"), LocalAnswer("Paris"), LocalAnswer("")], alike(3), 0.0).is_sure
 
 
 def test_one_candidate_agrees_with_itself():

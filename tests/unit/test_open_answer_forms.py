@@ -23,6 +23,12 @@ from drag_graph.models.students.open_answers import is_abstention, is_refusal
         "The information is not available in the text.",
         "Insufficient information.",
         "Unknown.",
+        "There is insufficient information to answer.",
+        "We would need more details about the patient: I need more context.",
+        "I'm not sure, but perhaps Paris.",
+        "The exact weight is not given. [2]",
+        "The lines are silent on the price.",
+        "It does not say who wrote it.",
     ],
 )
 def test_a_reply_that_says_the_lines_do_not_answer_abstains(text):
@@ -43,6 +49,12 @@ def test_a_reply_that_says_the_lines_do_not_answer_abstains(text):
         "It is not included in the price. [1]",
         "Gliomas cannot be found early.",
         "She said that she does not know Paris.",
+        "The cause of the disease is unknown to medicine.",
+        "He was given the prize in 1921.",
+        "Information is a resource.",
+        "No information was lost in the transfer. [2]",
+        "Patients need more details about side effects. [1]",
+        "Marta Olsen; the text does not mention any other engineer.",
     ],
 )
 def test_a_denial_of_the_lines_is_an_answer(text):

@@ -20,17 +20,52 @@ _REFUSAL = re.compile(
     r"\bi (?:can't|cannot|won't) (?:assist|help|answer|provide|share|discuss|do)\b",
     re.IGNORECASE,
 )
-_SOURCES = r"(?:numbered |given |provided |quoted )*(?:lines?|sources?|passages?|documents?|context|text|evidence|information)"
-_SAYS = r"(?:answer|contain|mention|specif|provide|include|state|say|give|discuss|indicate|tell|have|address)"
+_SOURCES = (
+    r"(?:numbered |given |provided |quoted )*(?:lines?|sources?|passages?|documents?|context|text|evidence|facts|information)\b"
+)
+_SAYS = (
+    r"(?:answer|contain|mention|specif|provide|include|state|say|give|discuss|indicate|tell|have|address|settle|allow|disclose|"
+    r"explain|cover|reveal|refer)(?!\w* (?:any |an)?(?:other|more|further))"
+)
+_NOT = r"\b(?:do(?:es)?(?: not|n't)|did(?: not|n't)|cannot|never|fails? to)\b"
+_NOT_STATED = (
+    r"\b(?:not|isn't|aren't|never) (?:\w+ ){0,2}"
+    r"(?:mentioned|specified|stated|provided|answered|given|found|included|indicated|disclosed|available)\b"
+)
+_FINDS = r"(?:answer|tell|say|determine|find|infer|conclude|know)\b"
+_FACTS = r"(?:information|details?|evidence|data|context)"
+_ABOUT = r"(?:about|on|of|regarding|to|that|in|available|given|provided|here)\b"
 _ABSTENTION = re.compile(
-    rf"\b{_SOURCES}\b[^.]{{0,60}}\b(?:do(?:es)?(?: not|n't)|did(?: not|n't)|cannot|never)\b[^.]{{0,30}}\b{_SAYS}|"
-    rf"\bnone of the {_SOURCES}\b[^.]{{0,20}}\b{_SAYS}|"
-    r"\b(?:not|isn't|never) (?:\w+ ){0,2}(?:mentioned|specified|stated|provided|answered|given|found|included|indicated|"
-    rf"available)\b[^.]{{0,60}}\b{_SOURCES}\b|"
-    rf"\bi (?:cannot|can't|could not) (?:answer|tell|say|determine|find)\b[^.]{{0,60}}\b(?:question|{_SOURCES})\b|"
-    r"\b(?:no|not enough|insufficient) (?:\w+ ){0,2}(?:information|mention|answer)\b|"
-    r"\b(?:cannot|can't|could not|unable to) be (?:answered|determined|inferred)\b|"
-    r"\bi (?:do not|don't) know\b|\b(?:unclear|not clear) from the\b|^\W*unknown\b",
+    "|".join(
+        [
+            # What the sources do not say
+            rf"\b{_SOURCES}[^.]{{0,60}}{_NOT}[^.]{{0,30}}\b{_SAYS}",
+            rf"^\W*(?:it|they) {_NOT} {_SAYS}",
+            rf"\b(?:none|nothing) (?:of|in) the {_SOURCES}[^.]{{0,20}}\b{_SAYS}",
+            rf"\b{_SOURCES} (?:say nothing|(?:is|are) silent|makes? no|(?:has|have|contains?|gives?) no|lacks?)\b",
+            rf"\b{_SOURCES} only (?:are|is|talk|say|state|give|mention|describe|cover|contain|discuss)",
+            rf"\b{_SOURCES}[^.]{{0,60}}\bbut not\b",
+            # What is not in them
+            rf"{_NOT_STATED}[^.]{{0,60}}\b{_SOURCES}",
+            rf"(?:^\W*|\b(?:is|are) |(?=isn't|aren't)){_NOT_STATED}(?: here)?[\W\d]*$",
+            rf"\b(?:it|that|this) (?:is |was )?{_NOT_STATED} (?:who|what|when|where|why|how|which|whether|if)\b",
+            rf"\b(?:not|missing|absent|left open)\b (?:in|from|by) the {_SOURCES}",
+            # What is missing
+            rf"^\W*(?:no|insufficient|not enough) (?:\w+ ){{0,2}}(?:{_FACTS}|answer)(?: can\b| could\b|\W*$)",
+            rf"^\W*no (?:\w+ )?(?:{_FACTS}|answer|mention) (?:(?:is|was) (?:found|stated) )?{_ABOUT}",
+            rf"\bthere(?: is|'s| isn't| are) (?:no|not enough|insufficient|any|enough) (?:\w+ )?(?:{_FACTS}|mention) {_ABOUT}",
+            rf"\b{_FACTS} (?:\w+ )?(?:is|are) (?:insufficient|not enough|not sufficient|missing|needed)\b",
+            r"\bi (?:(?:do not|don't|would) )?(?:have|need) (?:no|enough|any|more|further)\b",
+            rf"\bwithout (?:more|further) {_FACTS}\b",
+            # What the student does not know
+            rf"\bi (?:cannot|can't|could not|couldn't|am (?:unable|not able) to|do not|don't) {_FINDS}",
+            r"\bi(?: am|'m) (?:not sure|not certain|unsure|uncertain)\b|\bwe are not told\b",
+            rf"(?:^\W*(?:cannot|unable to)|\b(?:not possible|impossible|no way) to|\bdo(?:es)? not allow \w+ to) {_FINDS}",
+            r"\b(?:cannot|can't|could not|unable to) be (?:answered|determined|inferred|known|stated|concluded)\b",
+            rf"\b(?:unclear|not clear|unknown)\b (?:from|in) the\b|\bunclear\b[^.]{{0,20}}\b{_SOURCES}",
+            r"^\W*(?:unknown|n/a|not known|it is un(?:known|clear))\W*$",
+        ]
+    ),
     re.IGNORECASE,
 )
 
