@@ -108,7 +108,7 @@ def traffic(graph: "DragGraph", json: options.Json = False) -> None:
 
 
 @app.command()
-@options.with_settings(*options.PANELS["Student"], "candidates", *options.PANELS["Privacy"], *options.PANELS["Store"])
+@options.with_settings(*options.PANELS["Student"], "candidates", "gate", *options.PANELS["Privacy"], *options.PANELS["Store"])
 def calibrate(
     graph: "DragGraph",
     questions: Annotated[Path, typer.Argument(help="Questions with gold answers, in a file as for `distill`.")],

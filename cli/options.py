@@ -37,7 +37,7 @@ PANELS = {
         *("brief", "abstain", "max_answer_tokens", "system_prompt", "checker", "checker_base_url"),
         *("token_budget", "relevance", "reranker", "reranker_base_url"),
     ),
-    "Site": ("cloud", "cloud_ca", "edge_name", "insecure", "release", "candidates", "agreement"),
+    "Site": ("cloud", "cloud_ca", "edge_name", "insecure", "release", "candidates", "agreement", "gate"),
     "Cloud": ("asked_summaries", "asked_edges", "asked_seconds"),
 }
 """The settings that have a flag, by panel of the help."""

@@ -185,6 +185,9 @@ class Settings(BaseSettings):
     agreement: Fraction = Field(
         0.5, description="Minimum agreement between candidate answers. Below it, the site asks the cloud."
     )
+    gate: Literal["formula", "model"] = Field(
+        "formula", description="Who compares the candidate answers to an open question: a formula, or the student itself."
+    )
     cloud: BaseUrl = Field("", description="Address of the cloud.")
     cloud_ca: Place = Field("", description="A PEM file with the certificates to trust. Defaults to those of this machine.")
     cloud_token: SecretStr = Field(SecretStr(""), description="Token of this site, as `drag-graph cloud edges add` prints it.")

@@ -178,6 +178,7 @@ class SitesGroup(ResourceUser):
         Pass one of `cloud_rate` (upper limit on the fraction of questions sent to the cloud) and `wrong_rate` (acceptable error
         rate of local answers). Each question is answered several times (`candidates`); no answer is stored.
         """
+        from drag_graph.compose.site_setup import judging_student
         from drag_graph.sites.calibration import curve, for_cloud_rate, for_wrong_rate, judge_questions
 
         if (cloud_rate is None) == (wrong_rate is None):
@@ -198,7 +199,8 @@ class SitesGroup(ResourceUser):
 
             with resources.reading(asks=True) as session:
                 asker = session.asker(unkept="calibration")
-                points = curve(judge_questions(asker, queries, session.embedder, session.settings.candidates, count))
+                candidates, judging = session.settings.candidates, judging_student(session)
+                points = curve(judge_questions(asker, queries, session.embedder, candidates, count, judging=judging))
             chosen = for_wrong_rate(points, wrong_rate) if wrong_rate is not None else for_cloud_rate(points, cloud_rate or 0.0)
             return Calibration(len(queries), tuple(points), chosen)
 

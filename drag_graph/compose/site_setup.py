@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from drag_graph.ask.asker import Asker
 from drag_graph.compose.session import Session
 from drag_graph.errors import MissingExtra
+from drag_graph.ports.model_roles import Student
 from drag_graph.settings import Settings
 from drag_graph.sites.cloud_client import CloudClient
 from drag_graph.sites.site_asker import SiteAsker, ask_sites, lines_of_sites
@@ -33,7 +34,13 @@ def open_site_asker(session: Session, asker: Asker) -> Iterator[SiteAsker]:
     """Lend the asking at a site, which answers locally with `asker` or asks the cloud."""
     settings = session.settings
     with make_cloud_client(settings, session.gate) as client:
-        yield SiteAsker(asker, session.embedder, client, settings.candidates, settings.agreement)
+        judging = judging_student(session)
+        yield SiteAsker(asker, session.embedder, client, settings.candidates, settings.agreement, judging=judging)
+
+
+def judging_student(session: Session) -> Student | None:
+    """Return the student that judges its own answers; None if the formula does."""
+    return session.student() if session.settings.gate == "model" else None
 
 
 def complete_audit(audit: dict[str, Any], settings: Settings) -> None:

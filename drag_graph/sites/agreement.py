@@ -7,6 +7,7 @@ answered several times. The answer is sure if the candidates agree and few of th
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
+from typing import Self
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class LocalAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the local answer is sure. `best` is the index of the candidate that agrees most with the others.
+    """Whether the local answer is sure. `best` is the index of the best candidate: the one that agrees most with the others.
 
     `agreement` (how far the candidates agree) and `lacking` (the fraction that lacks information) lie in [0, 1]. `why` is the
     reason why the answer is not sure, or ''.
@@ -43,6 +44,16 @@ class Verdict:
     agreement: float
     lacking: float
     why: str = ""
+
+    @classmethod
+    def of(cls, best: int, agreement: float, lacking: float, threshold: float) -> Self:
+        """Return the verdict that results from these figures."""
+        why = ""
+        if lacking >= LACKING:
+            why = "the student says that it lacks information"
+        elif agreement < threshold:
+            why = f"the agreement of its answers is {agreement:.2f}, below {threshold:.2f}"
+        return cls(not why, best, agreement, lacking, why)
 
 
 def judge(candidates: Sequence[LocalAnswer], vectors: Vectors, threshold: float) -> Verdict:
@@ -57,12 +68,7 @@ def judge(candidates: Sequence[LocalAnswer], vectors: Vectors, threshold: float)
     pairs = [agreements[one, other] for one, other in combinations(range(len(candidates)), 2)]
     agreement = round(float(np.mean(pairs or agreements)), 6)
     lacking = round(sum(not candidate.text.strip() for candidate in candidates) / len(candidates), 6)
-    why = ""
-    if lacking >= LACKING:
-        why = "the student says that it lacks information"
-    elif agreement < threshold:
-        why = f"the agreement of its answers is {agreement:.2f}, below {threshold:.2f}"
-    return Verdict(not why, best, agreement, lacking, why)
+    return Verdict.of(best, agreement, lacking, threshold)
 
 
 def _agreements(candidates: Sequence[LocalAnswer], vectors: Vectors) -> Vectors:

@@ -7,7 +7,7 @@ from drag_graph.ask.asker import Asker
 from drag_graph.errors import ReplyError, Withheld
 from drag_graph.evaluation.intervals import wilson
 from drag_graph.model import Query
-from drag_graph.ports.model_roles import Embedder
+from drag_graph.ports.model_roles import Embedder, Student
 from drag_graph.sites.agreement import LACKING
 from drag_graph.sites.site_asker import verdict_on
 
@@ -39,17 +39,24 @@ class Point:
 
 
 def judge_questions(
-    asker: Asker, queries: Iterable[Query], embedder: Embedder, candidates: int, on_answer: Callable[[], None]
+    asker: Asker,
+    queries: Iterable[Query],
+    embedder: Embedder,
+    candidates: int,
+    on_answer: Callable[[], None],
+    *,
+    judging: Student | None = None,
 ) -> list[Judged]:
     """Ask each question `candidates` times and compare the best answer with the gold answer. Nothing is stored.
 
+    The answers are judged as in `verdict_on`.
     A question counts as one for the cloud if the student fails on it or the privacy gate withholds it.
     """
     questions = []
     for query in queries:
         try:
             answers = asker.several(query, candidates)
-            verdict = verdict_on(answers, embedder, 0.0)
+            verdict = verdict_on(answers, embedder, 0.0, judging)
             is_correct = bool(answers[verdict.best].answer.correct)
             questions.append(Judged(verdict.agreement, verdict.lacking >= LACKING, is_correct))
         except (ReplyError, Withheld):

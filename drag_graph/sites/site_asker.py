@@ -13,26 +13,38 @@ from drag_graph.errors import CloudError, Interrupted, ModelError, ReplyError, S
 from drag_graph.identity import content_id
 from drag_graph.inputs import InputLine
 from drag_graph.model import Answer, Line, Query
-from drag_graph.ports.model_roles import Embedder
-from drag_graph.sites.agreement import LocalAnswer, Verdict, judge
+from drag_graph.ports.model_roles import Embedder, Student
+from drag_graph.sites.agreement import LACKING, LocalAnswer, Verdict, judge
 from drag_graph.sites.cloud_client import CloudClient
+from drag_graph.sites.model_gate import compare
 from drag_graph.sites.wire import CloudAnswer, GivenLine, SiteReply
 
 
 class SiteAsker:
     """Answers questions at a site, and asks the cloud if the local answer is not sure. Not thread-safe."""
 
-    def __init__(self, asker: Asker, embedder: Embedder, client: CloudClient, candidates: int, agreement: float) -> None:
+    def __init__(
+        self,
+        asker: Asker,
+        embedder: Embedder,
+        client: CloudClient,
+        candidates: int,
+        agreement: float,
+        *,
+        judging: Student | None = None,
+    ) -> None:
+        """`judging` is the student if it judges its own answers; None for the formula."""
         self._asker = asker
         self._embedder = embedder
         self._client = client
         self._candidates = candidates
         self._agreement = agreement
+        self._judging = judging
 
     def ask(self, query: Query) -> AskResult:
         """Ask a question. If the cloud cannot help, the local answer states the reason. Raises ReplyError and Withheld."""
         answers = self._asker.several(query, self._candidates)
-        verdict = verdict_on(answers, self._embedder, self._agreement)
+        verdict = verdict_on(answers, self._embedder, self._agreement, self._judging)
         best, reply, problem = answers[verdict.best], None, ""
         if not verdict.is_sure:
             try:
@@ -65,12 +77,22 @@ class SiteAsker:
         return report
 
 
-def verdict_on(answers: Sequence[AskResult], embedder: Embedder, threshold: float) -> Verdict:
-    """Judge the answers of `Asker.several`. An answer without context lines counts as lacking information."""
+def verdict_on(answers: Sequence[AskResult], embedder: Embedder, threshold: float, judging: Student | None = None) -> Verdict:
+    """Judge the answers of `Asker.several`. An answer without context lines counts as lacking information.
+
+    Answers to an open question are judged by `judging`, if it is given and its reply is usable; else by the formula.
+    """
     candidates = [LocalAnswer(_text_of(one), one.answer.label, one.probabilities) for one in answers]
     if all(one.label or one.probabilities for one in candidates):  # the texts are not compared
         return judge(candidates, np.zeros((len(candidates), 1), np.float32), threshold)
-    return judge(candidates, embedder.embed([one.text or "-" for one in candidates]), threshold)
+    verdict = judge(candidates, embedder.embed([one.text or "-" for one in candidates]), threshold)
+    if judging is None or verdict.lacking >= LACKING or len(candidates) == 1:
+        return verdict
+    judgement = compare(judging, answers[0].answer.question, [one.text for one in candidates])
+    if judgement is None:
+        return verdict
+    similarity, best = judgement
+    return Verdict.of(best, similarity or 0.0, 1.0 if similarity is None else verdict.lacking, threshold)
 
 
 def _text_of(result: AskResult) -> str:

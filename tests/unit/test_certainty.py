@@ -1,12 +1,17 @@
 """Whether a local answer is sure: what students say when they lack information, and when answers agree."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from drag_graph.errors import Interrupted
+from drag_graph.errors import Interrupted, MalformedReply
 from drag_graph.inputs import InputLine, make_query
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.ports.model_roles import StudentReply
 from drag_graph.sites.agreement import LocalAnswer, judge
-from drag_graph.sites.site_asker import SiteAsker
+from drag_graph.sites.model_gate import compare
+from drag_graph.sites.site_asker import SiteAsker, verdict_on
 
 
 def alike(number):
@@ -85,3 +90,65 @@ def test_an_interrupted_file_keeps_what_was_answered():
     report = Asker().ask_all(lines, count)
     assert report.answers == ["Why 1?"]
     assert isinstance(report.stopped, Interrupted)
+
+
+class Judging:
+    """A student that judges answers as it is told."""
+
+    def __init__(self, text):
+        self.text, self.prompts = text, []
+
+    def count_tokens(self, text):
+        return len(text.split())
+
+    def answer(self, prompt):
+        self.prompts.append(prompt)
+        if not self.text:
+            raise MalformedReply("The student returned an empty answer.")
+        return StudentReply(self.text, None, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "judgement"),
+    [
+        ('{"similarity": 0.9, "best": 2}', (0.9, 1)),
+        ('```json\n{"similarity": "N/A", "reason": "nothing is said", "best": 1}\n```', (None, 0)),
+        ('{"similarity": null, "best": 1}', (None, 0)),
+        ('{"similarity": 1, "best": 3}', None),
+        ('{"similarity": 90, "best": 1}', None),
+        ("They agree.", None),
+        ("", None),
+    ],
+)
+def test_the_student_compares_its_answers(text, judgement):
+    student = Judging(text)
+    assert compare(student, "Where was he born?", ["In Ulm.", "In\nBern."]) == judgement
+    (prompt,) = student.prompts
+    assert "1. In Ulm.\n2. In Bern.\n</passages-" in prompt.text
+    assert "Where was he born?" in prompt.text
+
+
+def answered(text, **more):
+    answer = SimpleNamespace(text=text, label=None, options=(), question="Where was he born?")
+    given = {"answer": answer, "probabilities": (), "is_unaided": False, "is_answered": True, "abstained": False}
+    return SimpleNamespace(**(given | more))
+
+
+def test_the_judgement_of_the_student_replaces_the_formula():
+    answers = [answered("In Ulm."), answered("In Ulm."), answered("He was born in the city of Ulm.")]
+
+    def verdict(text, some=answers, threshold=0.5):
+        return verdict_on(some, LexicalEmbedder(), threshold, Judging(text) if text is not None else None)
+
+    formula = verdict(None)
+    assert formula.best == 0
+    sure = verdict('{"similarity": 0.9, "best": 3}')
+    assert (sure.is_sure, sure.best, sure.agreement) == (True, 2, 0.9)
+    unsure = verdict('{"similarity": 0.2, "best": 3}')
+    assert (unsure.is_sure, unsure.why) == (False, "the agreement of its answers is 0.20, below 0.50")
+    lacking = verdict('{"similarity": null, "best": 1}', threshold=0.0)
+    assert (lacking.is_sure, lacking.lacking) == (False, 1.0)
+    assert verdict("They agree.") == formula
+    silent = [answered("It does not say.", abstained=True), answered("In Ulm.")]
+    assert verdict('{"similarity": 1, "best": 1}', silent).lacking == 0.5, "the student is not asked about these"
+    assert verdict('{"similarity": 1, "best": 1}', answers[:1]) == verdict(None, answers[:1])
