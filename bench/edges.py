@@ -2,7 +2,7 @@
 
     python bench/edges.py --data FOLDER --folder KEPT --setup domains [--embedder lexical] [--half all] [--questions 60]
     python bench/edges.py --data FOLDER --folder KEPT --setup lihua --measure recall
-    python bench/edges.py --data FOLDER --folder KEPT --setup domains --measure gate [--student gguf:FILE --questions 8]
+    python bench/edges.py --data FOLDER --folder KEPT --measure gate [--gate model --student gguf:FILE] [--no-graph]
     python bench/edges.py --data FOLDER --folder KEPT --setup lihua --measure answers --student gguf:FILE --questions 20
 
 `domains` is four corpora, one an edge; `lihua` and `multihop` are one corpus, split by document over four edges. Cloud and
@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, cycle
 from pathlib import Path
@@ -28,7 +29,9 @@ from drag_graph.app.application import DragGraph
 from drag_graph.app.resources import Resources
 from drag_graph.ask.answers import plain_answer
 from drag_graph.ask.find_lines import Finder
+from drag_graph.ask.searching import Searcher
 from drag_graph.compose.session import Session
+from drag_graph.compose.site_setup import judging_student
 from drag_graph.compose.store_opening import open_store
 from drag_graph.errors import ReplyError
 from drag_graph.evaluation.baselines import by_bm25, by_cosine
@@ -44,6 +47,7 @@ from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.server import ServicePlace, served
 from drag_graph.settings import Settings, load_settings
+from drag_graph.sites.agreement import LACKING, LocalAnswer, judge
 from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud_client import CloudClient
 from drag_graph.sites.passage_release import Release
@@ -55,9 +59,28 @@ SHOWN = 10
 """Lines in which the documents of an answer are looked for."""
 ASKED = ((4, 10), (1, 3), (2, 3), (4, 100))
 """How many edges (k) of how many summaries (m) are asked: by default, as in the paper, in between, and all of them."""
-AGREEMENTS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
+AGREEMENTS = (0.0, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.9)
 Systems = dict[str, Callable[[Question], Collection[str]]]
 """What finds documents for a question, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """An edge's best answer, and what its gate sees: the agreement of the answers, and the fraction that lacks information.
+
+    `claimed` is the agreement if what lacks information counts as an answer. `first_lacks` is for the first answer alone.
+    """
+
+    text: str = ""
+    agreement: float = 0.0
+    lacking: float = 1.0
+    claimed: float = 0.0
+    first_lacks: bool = True
+    answer_seconds: float = 0.0
+    gate_seconds: float = 0.0
+
+    def asks(self, threshold: float) -> bool:
+        return self.lacking >= LACKING or self.agreement < threshold
 
 
 class Bench:
@@ -118,19 +141,25 @@ class Bench:
                 thread.join(60)
 
     @contextmanager
-    def asking_at(self, settings: Settings) -> Iterator[Callable[[Question], tuple[str, float]]]:
-        """Lend what answers as an edge does: its best answer, and how far the answers agree; -1 where it is not sure anyway."""
-        chosen = self.of(settings).model_copy(update={"student": self.args.student})
+    def asking_at(self, settings: Settings) -> Iterator[Callable[[Question], Local]]:
+        """Lend what answers as an edge does."""
+        chosen = self.of(settings).model_copy(update={"student": self.args.student, "gate": self.args.gate})
         with Resources(chosen).reading() as session:
-            asker = session.asker(unkept="a measurement")
+            asker, judging = session.asker(unkept="a measurement"), judging_student(session)
 
-            def local(one: Question) -> tuple[str, float]:
+            def local(one: Question) -> Local:
+                began = time.monotonic()
                 try:
                     answers = asker.several(make_query(one.text), chosen.candidates)
                 except ReplyError:
-                    return "", -1.0
-                verdict = verdict_on(answers, session.embedder, 0.0)
-                return answers[verdict.best].answer.text, verdict.agreement if verdict.is_sure else -1.0
+                    return Local()
+                answered = time.monotonic()
+                verdict = verdict_on(answers, session.embedder, 0.0, judging)
+                seconds = answered - began, time.monotonic() - answered
+                texts = [found.answer.text or "-" for found in answers]
+                claimed = judge([LocalAnswer(text) for text in texts], session.embedder.embed(texts), 0.0).agreement
+                first = verdict_on(answers[:1], session.embedder, 0.0).lacking >= LACKING
+                return Local(texts[verdict.best], verdict.agreement, verdict.lacking, claimed, first, *seconds)
 
             yield local
 
@@ -227,8 +256,11 @@ def _systems(bench: Bench) -> Systems:
 
 
 def measure_gate(bench: Bench, asked: Sequence[Question]) -> None:
-    """Print how often the cloud is asked about questions within and out of an edge's domain, by agreement."""
-    agreements: dict[bool, list[float]] = {True: [], False: []}
+    """Print how often the cloud is asked about questions within and out of an edge's domain, by agreement.
+
+    The last rows are DGRAG's ablations (section 4.7): the default without one of the parts of the gate.
+    """
+    found: dict[bool, list[Local]] = {True: [], False: []}
     rng, began = np.random.default_rng(SEED), time.monotonic()
     for number, (name, settings) in enumerate(bench.edges.items(), 1):
         inside, outside = ([one for one in asked if (name in bench.holders(one)) is side] for side in (True, False))
@@ -236,12 +268,24 @@ def measure_gate(bench: Bench, asked: Sequence[Question]) -> None:
         with bench.asking_at(settings) as local:
             for one in chain(*zip(inside, (outside[place] for place in some), strict=False)):
                 if time.monotonic() - began < bench.args.seconds * number / len(bench.edges):
-                    agreements[one in inside].append(local(one)[1])
-    print(f"{len(agreements[True])} questions within, {len(agreements[False])} out of the domains")
-    print("| agreement | asks the cloud within its domain | out of it |\n|---|---|---|")
-    for threshold in AGREEMENTS:
-        shares = [_share(sum(one < threshold for one in agreements[side]), len(agreements[side])) for side in (True, False)]
-        print(f"| {threshold:.2f} | {shares[0]} | {shares[1]} |")
+                    found[one in inside].append(local(one))
+    print(f"{len(found[True])} questions within, {len(found[False])} out of the domains")
+    print("| gate | asks the cloud within its domain | out of it |\n|---|---|---|")
+    default = load_settings({}).agreement
+    gates: dict[str, Callable[[Local], bool]] = {
+        f"agreement {threshold:.2f}": lambda one, threshold=threshold: one.asks(threshold) for threshold in AGREEMENTS
+    }
+    gates |= {
+        f"default, {default:.2f}": lambda one: one.asks(default),
+        "without confidence detection": lambda one: one.claimed < default,
+        "without similarity": lambda one: one.asks(0.0),
+        "with one answer": lambda one: one.first_lacks,
+    }
+    for name, asks in gates.items():
+        shares = [_share(sum(map(asks, found[side])), len(found[side])) for side in (True, False)]
+        print(f"| {name} | {shares[0]} | {shares[1]} |")
+    seconds = [(one.answer_seconds, one.gate_seconds) for side in found.values() for one in side]
+    print("seconds for a question: answers {:.3f}, gate {:.3f}".format(*np.mean(seconds, axis=0)))
 
 
 def measure_answers(bench: Bench, asked: Sequence[Question]) -> None:
@@ -251,18 +295,24 @@ def measure_answers(bench: Bench, asked: Sequence[Question]) -> None:
     """
     asked = [one for one in asked if one.answer]
     kept, began, said = bench.args.folder / f"answers-{Path(bench.args.student).stem}.jsonl", time.monotonic(), []
+    phases: list[tuple[float, ...]] = []
     with bench.cloud(student=bench.args.student) as clients, kept.open("w", encoding="utf-8") as file, ExitStack() as opened:
         local = {name: opened.enter_context(bench.asking_at(settings)) for name, settings in bench.edges.items()}
         for one, name in zip(asked, cycle(bench.edges), strict=False):
             if time.monotonic() - began > bench.args.seconds:
                 break
-            own, agreement = local[name](one)
+            own = local[name](one)
+            sent = time.monotonic()
             reply = clients[name].ask(one.text)
-            there = reply.answer if reply.answer.strip() and reply.lines else own
-            here = name in bench.holders(one)
-            said.append({"gold": one.answer, "local": own, "cloud": there, "agreement": agreement, "held": here})
+            slowest = max((site.seconds for site in reply.asked), default=0.0)
+            phases.append((own.answer_seconds, own.gate_seconds, slowest, reply.seconds - slowest))
+            phases[-1] += (time.monotonic() - sent - reply.seconds,)
+            there = reply.answer if reply.answer.strip() and reply.lines else own.text
+            here, agreement = name in bench.holders(one), own.agreement if not own.asks(0.0) else -1.0
+            said.append({"gold": one.answer, "local": own.text, "cloud": there, "agreement": agreement, "held": here})
             print(json.dumps({"question": one.text, "edge": name, **said[-1]}, ensure_ascii=False), file=file, flush=True)
     print(f"{len(said)} questions, {sum(one['held'] for one in said)} of them with a document at the edge that asks")
+    print("seconds: answers {:.3f}, gate {:.3f}, sites {:.3f}, cloud {:.3f}, network {:.3f}".format(*np.mean(phases, axis=0)))
     print("| | asks the cloud | exact | contains | F1 | contains, less always local |\n|---|---|---|---|---|---|")
     always = [one["local"] for one in said]
     ways = {"always local": (0.0, always), "always the cloud": (1.0, [one["cloud"] for one in said])}
@@ -360,10 +410,14 @@ def main() -> None:
     parser.add_argument("--mode", choices=("evidence", "graph", "combined"), default="evidence")
     parser.add_argument("--privacy", choices=("off", "standard", "strict"), default="off")
     parser.add_argument("--student", default="nearest")
+    parser.add_argument("--gate", choices=("formula", "model"), default="formula", help="Who judges the answers of an edge.")
+    parser.add_argument("--no-graph", action="store_true", help="Search by words and vectors only, without the walk.")
     parser.add_argument("--questions", type=int, default=60, help="Of each corpus, at most.")
     parser.add_argument("--seconds", type=float, default=36000.0, help="Of gate and answers: no further question after these.")
     parser.add_argument("--half", choices=("dev", "test", "all"), default="all")
     args = parser.parse_args()
+    if args.no_graph:
+        Searcher._walk = lambda *_: {}  # noqa: SLF001 - an ablation
     with ExitStack() as opened:
         bench = Bench(args, opened)
         corpora = args.corpora if args.setup == "domains" else (args.setup,)
