@@ -183,7 +183,7 @@ class Settings(BaseSettings):
         3, description="Number of answers to each question whose agreement decides if a site is sure."
     )
     agreement: Fraction = Field(
-        0.5, description="Minimum agreement between candidate answers. Below it, the site asks the cloud."
+        0.35, description="Minimum agreement between candidate answers. Below it, the site asks the cloud."
     )
     gate: Literal["formula", "model"] = Field(
         "formula", description="Who compares the candidate answers to an open question: a formula, or the student itself."
