@@ -224,7 +224,7 @@ def disputed(contradicts: Sequence[str]) -> str:
 _ESTIMATED = (
     *("teacher", "privacy", "plan", "number_of_evidence", "top_k", "table", "evaluations", "student_asked", "queries"),
     *("stored", "quarantined", "rejected", "added", "changed", "unchanged", "removed", "failed", "chunks", "evidence", "calls"),
-    *("recorded_calls", "cached_calls", "tokens_in", "tokens_out", "price_usd", "how", "caution"),
+    *("recorded_calls", "cached_calls", "tokens_in", "tokens_out", "price_usd", "steps", "break_even", "how", "caution"),
 )
 """The values of an estimate that are printed for people, by their key in the document."""
 _LABELS = {
@@ -236,6 +236,7 @@ _LABELS = {
     "recorded_calls": "calls replayed from the tape",
     "cached_calls": "calls replayed from the tape",
     "price_usd": "price",
+    "break_even": "cheaper than asking the teacher after",
     "how": "how this was estimated",
 }
 """Labels that differ from their keys."""
@@ -253,4 +254,8 @@ def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
     if known and values.get("price_usd_high"):
         price += f" (${values['price_usd_low']:.4f} to ${values['price_usd_high']:.4f})"
     shown = {"calls": 0, **{name: value for name, value in values.items() if value}, "price_usd": price}
+    if values.get("steps"):
+        shown["steps"] = [f"{name} {one['calls']} (${one['price_usd']:.4f})" for name, one in values["steps"].items()]
+    if values.get("break_even"):
+        shown["break_even"] = f"{values['break_even']} answers per question"
     fields({_LABELS.get(name, name.replace("_", " ")): shown[name] for name in _ESTIMATED if name in shown}, as_json=False)

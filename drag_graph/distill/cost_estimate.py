@@ -8,11 +8,13 @@ is a range.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Protocol
 
 from drag_graph.distill import evidence_step as evidence
 from drag_graph.distill.plans import chosen, plan_settings
 from drag_graph.distill.query_distillation import Distillation, Usage
+from drag_graph.distill.teacher_messages import question
 from drag_graph.errors import DragGraphError, ReplyError
 from drag_graph.graph.paging import pages
 from drag_graph.graph.unite import is_made_under
@@ -21,6 +23,7 @@ from drag_graph.model import Query
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder, TeacherReply, TeacherRequest
 from drag_graph.ports.run_journal import Entry
+from drag_graph.ports.setting_types import ANSWER_TOKENS
 from drag_graph.settings import Settings
 
 TOKENS_EVIDENCE = 30
@@ -39,6 +42,7 @@ MOST_REJECTED = 100
 """Maximum number of rejected lines in an estimate."""
 _TOTALS = ("queries", "stored", "quarantined", "rejected", "calls", "recorded_calls", "tokens_in", "tokens_out")
 _STAGES = ("evidence", "scores", "triples", "relations", "statements")
+_FIGURES = ("calls", "tokens_in", "tokens_out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,8 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
 
     Each question counts once. `pricing` is None if the teacher is a file, which costs nothing. `calls` does not include
     `recorded_calls`, which the tape answers. If LiteLLM knows no price of the model, `price_known` is false and the price 0.
+    `steps` has calls, tokens and price by step. `break_even` is how often each question must be asked until its distillation
+    costs less than direct answers of the teacher; 0 if nothing is paid.
     """
     teacher = Replay(settings.teacher, basis.fingerprint, basis.tape)
     distillation = Distillation(settings, basis.embedder, teacher, basis.privacy)
@@ -166,6 +172,10 @@ class _Counting:
         self._settings = settings
         self._pricing = pricing
         self._numbers: set[tuple[int, int]] = set()
+        self._steps = {name: Counter[str]() for name in _STAGES}
+        self._direct = 0
+        """Prompt tokens of the questions alone."""
+        self._paid_queries = 0
 
     def note(self, query: Query) -> None:
         """Record how much evidence a query requests and uses."""
@@ -192,6 +202,10 @@ class _Counting:
         calls = max(sum(part[0] for part in remaining.values()), 1)
         if self._pricing is None:
             return {"calls": calls}
+        for name, part in remaining.items():
+            self._steps[name].update(dict(zip(_FIGURES, part, strict=True)))
+        self._direct += self._pricing.count_tokens(self._settings.teacher, [{"role": "user", "content": question(query)}])
+        self._paid_queries += 1
         sums = {name: sum(part[place] for part in remaining.values()) for place, name in ((1, "tokens_in"), (2, "tokens_out"))}
         return {"calls": calls, "recorded_calls": recorded, **sums}
 
@@ -222,16 +236,25 @@ class _Counting:
 
     def price(self, totals: Mapping[str, int]) -> dict[str, Any]:
         """Return the price in US dollars, its range, and whether one is known."""
-        model = self._settings.teacher
-        paid = self._pricing.price_of(model, totals["tokens_in"], totals["tokens_out"]) if self._pricing else 0.0
+        paid = self._price_of(totals)
         factors = {"price_usd": 1.0, "price_usd_low": LOW, "price_usd_high": HIGH}
-        return {name: round((paid or 0.0) * factor, 4) for name, factor in factors.items()} | {"price_known": paid is not None}
+        prices = {name: round((paid or 0.0) * factor, 4) for name, factor in factors.items()}
+        used = {name: step for name, step in self._steps.items() if step["calls"]}
+        steps = {name: {**step, "price_usd": round(self._price_of(step) or 0.0, 4)} for name, step in used.items()}
+        direct = self._price_of({"tokens_in": self._direct, "tokens_out": self._paid_queries * ANSWER_TOKENS})
+        break_even = ceil((paid or 0.0) / direct) if direct else 0
+        return {**prices, "price_known": paid is not None, "steps": steps, "break_even": break_even}
+
+    def _price_of(self, tokens: Mapping[str, int]) -> float | None:
+        if self._pricing is None:
+            return 0.0
+        return self._pricing.price_of(self._settings.teacher, tokens["tokens_in"], tokens["tokens_out"])
 
     def how(self) -> str:
         """Return a sentence about the origin of the numbers."""
         if self._pricing is None:
             return "The teacher is a file, which costs nothing."
-        return "The first prompt of each query is counted; other lengths are assumed."
+        return f"Each first prompt is counted; other lengths are assumed, {ANSWER_TOKENS} tokens for a direct answer."
 
 
 def _range_of(numbers: Sequence[int]) -> int | dict[str, int]:

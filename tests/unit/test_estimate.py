@@ -142,3 +142,14 @@ def test_what_a_run_would_not_ask_again_counts_as_free():
     known = EstimateBasis(LexicalEmbedder(), quarantined=lambda entries: {entries[0].query.id})
     found = of("Why is it so?", "Who was it?", known=known)
     assert (found["quarantined"], found["calls"]) == (1, 3)
+
+
+def test_each_step_and_the_break_even_are_estimated():
+    found = of("Why is it so?", "Who was it?")
+    assert list(found["steps"]) == ["evidence", "scores", "triples"]
+    for name in ("calls", "tokens_in", "tokens_out"):
+        assert sum(step[name] for step in found["steps"].values()) == found[name]
+    direct = PRICING.price_of("", 7, 2 * 256)
+    assert (found["break_even"] - 1) * direct < found["price_usd"] <= found["break_even"] * direct
+    free = of("Why?", pricing=None)
+    assert (free["steps"], free["break_even"]) == ({}, 0)
