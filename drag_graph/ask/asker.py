@@ -259,7 +259,8 @@ class Asker:
         student_reply = self._abstention(query, found, chosen.lines)
         if student_reply is None:
             # The student writes the original names: they are hidden before anything is passed on.
-            student_reply = self._student.answer(assembly.prompt, None if known else on_token)
+            with log.timed("student", query.id):
+                student_reply = self._student.answer(assembly.prompt, None if known else on_token)
         privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
         result = self._nothing(question, found, privacy)
         if found.how == "nothing" and not student_reply.text:
@@ -371,8 +372,7 @@ class Asker:
             withheld = set() if self._reranks_here else {place for place, item in enumerate(shown) if item.ref in private}
             texts = [item.plain for item in shown]
             order = reranked(query.text, shown, texts, self._reranker, withheld=withheld)
-            scores = [item.score for item in shown]
-            shown = [replace(item, score=score) for item, score in zip(order, scores, strict=True)]
+            shown = [replace(item, score=before.score) for item, before in zip(order, shown, strict=True)]
         if self._gate is not None and not self._on_this_machine:
             shown = with_public_places(shown, self._gate)
         lost = [(item.text, "private") for item in found.candidates if item.ref in hidden]

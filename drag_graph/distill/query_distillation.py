@@ -129,7 +129,8 @@ class Distillation:
         if not self._teacher.is_model:
             asking.note_left_out(ranked)
         extraction = self._triples(query, ranked, asking)
-        graph = canonical.build(query, extraction.triples, self._embedder.embed, thresholds_for(self._embedder.name))
+        with log.timed("graph", query.id):
+            graph = canonical.build(query, extraction.triples, self._embedder.embed, thresholds_for(self._embedder.name))
         usage.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
         usage.notes += [f"doubtful, but kept because people wrote it: {reason}" for reason in extraction.doubted]
         triples = self._ranked(query, graph, asking, plan)
@@ -180,7 +181,8 @@ class Distillation:
             reply = asking.ask(rank.request(query, [item.text for item in candidates], plan.plan, blind=blind))
             scores = asking.scores(reply, [[item.id] for item in candidates])
         vectors = embedded[-1]
-        ranked = rank.rank(items, rank.cosines(vectors[0], vectors[1:]), scores, plan)
+        with log.timed("ranking", query.id):
+            ranked = rank.rank(items, rank.cosines(vectors[0], vectors[1:]), scores, plan)
         return ranked, tuple(vectors[0].tolist())
 
     def _ranked(

@@ -138,7 +138,8 @@ class Distiller:
         try:
             with log.timed("distill", query.id):
                 subgraph, aggregation = self._distills.distill(query, usage, entry.edition)
-                outcome = self._saves(_Saving(subgraph, aggregation, replace=bool(entry.edition) or self._replace))
+                with log.timed("saving", query.id):
+                    outcome = self._saves(_Saving(subgraph, aggregation, replace=bool(entry.edition) or self._replace))
         except AwaitsBatch as error:
             return _result(entry, "pending", usage, error=str(error))
         except (ReplyError, SubgraphRefused, Withheld) as error:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from drag_graph import log
 from drag_graph.errors import (
     BudgetReached,
     InputError,
@@ -333,3 +334,13 @@ def test_what_is_wrong_with_the_store_itself_ends_the_run_and_blames_no_query(st
     assert {result.status for result in report.queries} == {"pending"}
     assert str(report.stopped) == "the disk is full"
     assert {text for text, _ in teacher.calls} == {"question 0"}, "nobody pays for what cannot be stored"
+
+
+def test_each_stage_writes_a_log_record(store, teacher, monkeypatch):
+    written = []
+    monkeypatch.setattr(log, "event", lambda name, **fields: written.append({"event": name, **fields}))
+    (result,) = run(store, teacher, "Why?").queries
+    stages = [one for one in written if one["event"] == "stage"]
+    assert [one["stage"] for one in stages] == ["evidence", "scores", "ranking", "triples", "graph", "saving", "distill"]
+    assert {(one["query"], one["status"]) for one in stages} == {(result.id, "ok")}
+    assert all(one["duration_ms"] >= 0 for one in stages)
