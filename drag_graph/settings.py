@@ -20,6 +20,8 @@ from drag_graph.ports.setting_types import (
     ANSWER_TOKENS,
     BY_RULES,
     PREFIX,
+    RETRIES,
+    TEACHER_TOKENS,
     BaseUrl,
     Fraction,
     ModelSpec,
@@ -85,6 +87,11 @@ class Settings(BaseSettings):
         SecretStr(""), description="Key for the teacher's server. Defaults to the provider's own variable."
     )
     teacher_timeout: Seconds = Field(120.0, description="Time limit of one call in seconds.")
+    teacher_temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(
+        None, description="Temperature of the teacher's evidence. Defaults to 0.7."
+    )
+    teacher_max_tokens: PositiveInt = Field(TEACHER_TOKENS, description="Maximum number of tokens in a reply of the teacher.")
+    retries: NonNegativeInt = Field(RETRIES, description="Number of times a request to a model is repeated after a failure.")
     ledger: Place = Field("", description="File of replies and runs. Defaults to a file next to an embedded store.")
     plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls per query. paper: step by step.")
     number_of_evidence: PositiveInt | None = Field(
@@ -129,6 +136,12 @@ class Settings(BaseSettings):
         None, description="Number of evidence (at least 3) and edges to keep (K). The default depends on plan and domain."
     )
     domain: Domain | None = Field(None, description="Domain of questions that do not name one.")
+    days_to_live: PositiveInt | None = Field(
+        None, description="Days until a distilled question expires. Defaults to 30 in the medical domain, else 90."
+    )
+    merge_similarity: Fraction | None = Field(
+        None, description="Minimum similarity for merging two names or predicates. The default depends on the embedder."
+    )
     strategy: Strategy | None = Field(
         None,
         description="Merge parallel edges by pair (contradictions stay apart), whole-pair, or predicate. "
@@ -244,7 +257,8 @@ class Settings(BaseSettings):
         key: SecretStr = getattr(self, f"{prefix}_api_key", SecretStr(""))
         timeout = {"student": self.student_timeout, "embedder": 60.0, "reranker": 60.0}.get(role, self.teacher_timeout)
         is_rules = role in {"summariser", "extractor"} and name in BY_RULES
-        return ModelSpec(role, "" if is_rules else name, getattr(self, f"{prefix}_base_url"), key.get_secret_value(), timeout)
+        address = getattr(self, f"{prefix}_base_url")
+        return ModelSpec(role, "" if is_rules else name, address, key.get_secret_value(), timeout, self.retries)
 
     @property
     def uses_neo4j(self) -> bool:

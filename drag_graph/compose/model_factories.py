@@ -183,6 +183,7 @@ def make_teacher(  # noqa: PLR0917 - a session passes what a run has
         name=name,
         tape=ledger.tape,
         budget=budget,
+        max_tokens=settings.teacher_max_tokens,
         check=interruption.check,
     )
 

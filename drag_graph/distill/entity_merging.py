@@ -5,7 +5,7 @@ Names merge by key, then by acronym, then by embedding: if the cosine reaches a 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -50,9 +50,10 @@ UNMEASURED = Thresholds(entity=0.9, predicate=0.85)
 """For an embedder without measurements."""
 
 
-def thresholds_for(embedder_name: str) -> Thresholds:
-    """Return the measured thresholds of an embedder."""
-    return MEASURED.get("lexical" if embedder_name.startswith("lexical") else embedder_name, UNMEASURED)
+def thresholds_for(embedder_name: str, similarity: float | None = None) -> Thresholds:
+    """Return the measured thresholds of an embedder, or `similarity` for both."""
+    measured = MEASURED.get("lexical" if embedder_name.startswith("lexical") else embedder_name, UNMEASURED)
+    return measured if similarity is None else replace(measured, entity=similarity, predicate=similarity)
 
 
 class _Groups:

@@ -48,7 +48,13 @@ _SIMPLER_USER = "Write {number} short facts about the subject of this question. 
 
 
 def request(
-    query: Query, *, number: int, plan: Plan = "lean", blind: bool = False, earlier: Sequence[Evidence] = ()
+    query: Query,
+    *,
+    number: int,
+    plan: Plan = "lean",
+    blind: bool = False,
+    earlier: Sequence[Evidence] = (),
+    temperature: float | None = None,
 ) -> TeacherRequest:
     """Return the request for `number` statements that do not repeat `earlier`."""
     shown_question = question(query, blind=blind)
@@ -67,7 +73,7 @@ def request(
         messages=messages,
         prompt_version=PROMPT_VERSIONS[plan],
         simpler=chat(_SIMPLER_SYSTEM, _SIMPLER_USER.format(number=number, question=shown_question)),
-        parameters={"temperature": TEMPERATURE},
+        parameters={"temperature": TEMPERATURE if temperature is None else temperature},
         count=number,
     )
 

@@ -7,6 +7,7 @@ Pure orchestration; all I/O goes through ports. Both plans run the same stages: 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from drag_graph import log
 from drag_graph.distill import canonical_subgraph as canonical
@@ -78,6 +79,7 @@ class Distillation:
         self._privacy = privacy
         self._embedder = embedder
         self._teacher = teacher
+        self._thresholds = thresholds_for(embedder.name, settings.merge_similarity)
         self._seed = {} if settings.seed is None else {"seed": settings.seed}
 
     def settings_hash(self, query: Query) -> str:
@@ -98,7 +100,7 @@ class Distillation:
                 "plan": {name: value for name, value in asdict(plan).items() if name not in excluded},
                 "blind": settings.blind,
                 "extractor": settings.extractor,
-                "merging": asdict(thresholds_for(self._embedder.name)),
+                "merging": asdict(self._thresholds),
                 "grounding": TOLERANCE,
                 "versions": versions,
                 "teacher": self._teacher.fingerprint,
@@ -106,6 +108,7 @@ class Distillation:
                 "domain": query.domain,
                 "privacy": self._privacy,
                 **self._seed,
+                **({} if settings.teacher_temperature is None else {"temperature": settings.teacher_temperature}),
             }
         )
 
@@ -130,7 +133,7 @@ class Distillation:
             asking.note_left_out(ranked)
         extraction = self._triples(query, ranked, asking)
         with log.timed("graph", query.id):
-            graph = canonical.build(query, extraction.triples, self._embedder.embed, thresholds_for(self._embedder.name))
+            graph = canonical.build(query, extraction.triples, self._embedder.embed, self._thresholds)
         usage.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
         usage.notes += [f"doubtful, but kept because people wrote it: {reason}" for reason in extraction.doubted]
         triples = self._ranked(query, graph, asking, plan)
@@ -138,7 +141,7 @@ class Distillation:
         if plan.statements == "teacher":
             aggregation = _merged_statements(query, ranked, triples, aggregation, asking)
         now = _made_at(edition)
-        days = DAYS_TO_LIVE.get(query.domain, DEFAULT_DAYS_TO_LIVE)
+        days = self._settings.days_to_live or DAYS_TO_LIVE.get(query.domain, DEFAULT_DAYS_TO_LIVE)
         subgraph = Subgraph(
             source=query,
             settings_hash=self.settings_hash(query),
@@ -156,7 +159,9 @@ class Distillation:
     def _evidence(self, query: Query, asking: "_Asking", plan: PlanSettings) -> tuple[tuple[Evidence, ...], tuple[float, ...]]:
         """Return the ranked evidence, best first, and the query's vector."""
         blind, number = self._settings.blind, plan.number_of_evidence
-        reply = asking.ask(evidence.request(query, number=number, plan=plan.plan, blind=blind))
+        temperature = self._settings.teacher_temperature
+        request = partial(evidence.request, query, plan=plan.plan, blind=blind, temperature=temperature)
+        reply = asking.ask(request(number=number))
         asking.discard(reply.payload.discarded)
         # All evidence from people is kept. Surplus evidence of a model is dropped.
         most = number if self._teacher.is_model else None
@@ -170,7 +175,7 @@ class Distillation:
         items = evidence.read(reply, query, number=most, embed=embed)
         short = evidence.missing(items, number, plan.plan)
         if short:
-            more = asking.ask(evidence.request(query, number=short, plan=plan.plan, blind=blind, earlier=items))
+            more = asking.ask(request(number=short, earlier=items))
             asking.discard(more.payload.discarded)
             items = evidence.read(more, query, number=most, earlier=items, embed=embed)
         candidates = rank.candidates(items)

@@ -83,6 +83,7 @@ class DocumentReader:
         `check` is called every second or so of a long document, and may raise an error that ends the reading.
         """
         self._settings = settings
+        self._thresholds = thresholds_for(embedder.name, settings.merge_similarity)
         self._embedder = embedder
         self._extractor = extractor
         self._privacy = privacy
@@ -109,7 +110,7 @@ class DocumentReader:
                     extract.PATTERNS_MODEL,
                     prompts.PROMPT_VERSION if model else "",
                 ],
-                "merging": asdict(thresholds_for(self._embedder.name)),
+                "merging": asdict(self._thresholds),
                 "grounding": TOLERANCE,
                 "embedder": self._embedder.name,
                 "privacy": self._privacy.fingerprint if model and self._privacy.before_extractor else "off",
@@ -158,7 +159,7 @@ class DocumentReader:
         self._check_embedding([chunk.text for chunk in passages.chunks])
         extraction, calls = self._triples(document, passages, usage)
         self._check_embedding([f"{one.subject} {one.predicate} {one.object}" for one in extraction.triples])
-        graph = canonical.build(document, extraction.triples, self._embed, thresholds_for(self._embedder.name), ranks=False)
+        graph = canonical.build(document, extraction.triples, self._embed, self._thresholds, ranks=False)
         subgraph = Subgraph(
             source=document,
             settings_hash=self.settings_hash(document.sha256, document.name),

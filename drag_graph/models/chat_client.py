@@ -25,7 +25,6 @@ from drag_graph.models.openai_server import HttpFailure, is_compatible, send
 from drag_graph.models.provider_errors import Failure, judge, unavailable
 from drag_graph.ports.model_roles import OnToken
 
-RETRIES = 5
 RETRIES_UNREACHABLE = 3
 LONGEST_WAIT = 60.0
 _GRACE = 0.25
@@ -71,8 +70,8 @@ def complete(
     have been charged, with whether another attempt follows. `parameters` go to the model. LiteLLM drops those that its provider
     does not support.
 
-    Rate limits, timeouts, 5xx and broken connections are retried up to 5 times, after a random part of 1, 2, 4, 8, 16 s or
-    slightly more than Retry-After. A server that cannot be reached at all is retried up to 3 times.
+    Rate limits, timeouts, 5xx and broken connections are retried up to `server.retries` times, after a random part of 1, 2, 4,
+    8, 16 s or slightly more than Retry-After. A server that cannot be reached at all is retried up to 3 times.
 
     Raises ModelAccessDenied, UnknownModel, ModelUnavailable, ContextOverflow, RefusedReply (the provider's filter),
     RequestRejected and Withheld.
@@ -127,7 +126,7 @@ def _answer(
         if not isinstance(outcome, Failure):
             return outcome, round((time.monotonic() - started) * 1000)
         wait = _wait(outcome, attempt)
-        again = attempt < _retries(outcome)
+        again = attempt < _retries(outcome, server.retries)
         if outcome.billed:
             on_lost(again)
         if not again:
@@ -203,10 +202,10 @@ def _attempt(request: Callable[[], Any], server: Server, call: Mapping[str, Any]
         raise
 
 
-def _retries(failure: Failure) -> int:
+def _retries(failure: Failure, most: int) -> int:
     if not failure.repeatable:
         return 0
-    return RETRIES_UNREACHABLE if failure.unreachable else RETRIES
+    return min(RETRIES_UNREACHABLE, most) if failure.unreachable else most
 
 
 def _wait(failure: Failure, attempt: int) -> float:

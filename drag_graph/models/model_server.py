@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from drag_graph.models.litellm_library import missing_keys, provider_of, supports_schema
 from drag_graph.models.locality import Check, is_local, local_address
 from drag_graph.models.model_names import litellm_name
-from drag_graph.ports.setting_types import ModelSpec
+from drag_graph.ports.setting_types import RETRIES, ModelSpec
 from drag_graph.process_environment import process_environment
 
 
@@ -29,11 +29,12 @@ class Server:
     timeout: float = 120.0
     sleep: Callable[[float], None] = time.sleep
     privacy: Check | None = None
+    retries: int = RETRIES
 
     @classmethod
     def of(cls, spec: ModelSpec, privacy: Check | None = None, sleep: Callable[[float], None] = time.sleep) -> Self:
         """Return the server of a model specification."""
-        return cls(spec.name, spec.base_url, spec.api_key, spec.key_variable, spec.timeout, sleep, privacy)
+        return cls(spec.name, spec.base_url, spec.api_key, spec.key_variable, spec.timeout, sleep, privacy, spec.retries)
 
     @property
     def is_local(self) -> bool:

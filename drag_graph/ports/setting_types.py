@@ -16,6 +16,10 @@ BY_RULES = frozenset({"patterns", "rules"})
 """Extractors and summarisers that use no model."""
 ANSWER_TOKENS = 256
 """Default of `max_answer_tokens`."""
+TEACHER_TOKENS = 4096
+"""Default of `teacher_max_tokens`."""
+RETRIES = 5
+"""Default of `retries`."""
 
 Privacy = Literal["strict", "standard", "off"]
 PositiveInt = Annotated[int, Field(ge=1)]
@@ -69,6 +73,7 @@ class ModelSpec:
     base_url: str = ""
     api_key: str = field(default="", repr=False)
     timeout: float = 120.0
+    retries: int = RETRIES
 
     @property
     def key_variable(self) -> str:

@@ -17,6 +17,7 @@ from drag_graph.errors import (
 from drag_graph.models.chat_client import complete
 from drag_graph.models.model_server import Server
 from drag_graph.models.teachers.served_teacher import ServedTeacher
+from drag_graph.settings import load_settings
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, QUESTION, SECRET, evidence_request
 
@@ -53,6 +54,13 @@ class TestTransport:
         assert (server.count(), len(waits)) == (6, 5)
         assert caught.value.exit_code == 4
         assert caught.value.hint
+
+    def test_the_number_of_retries_can_be_set(self, server, waits):
+        server.script("evidence", *[Fault(503)] * 7)
+        spec = load_settings({"teacher": "gpt-4o-mini", "teacher_base_url": server.url, "retries": 1}).model_for("teacher")
+        with pytest.raises(ModelUnavailable):
+            ServedTeacher(Server.of(spec, sleep=waits.append)).ask(evidence_request())
+        assert (server.count(), len(waits)) == (2, 1)
 
     def test_retry_after_in_seconds_and_as_a_date(self, server, teacher, waits):
         date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)

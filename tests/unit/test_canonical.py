@@ -269,6 +269,7 @@ def test_merging_is_as_precise_as_published(make, name, precision, recall):
 
 def test_a_threshold_that_is_set_wins_over_the_measured_one():
     assert thresholds_for("lexical/2-1024").entity == thresholds_for("lexical/2-64").entity
+    assert thresholds_for("lexical/2-64", 0.5) == Thresholds(entity=0.5, predicate=0.5, frame="{}")
     assert thresholds_for("somebody/elses-model") == Thresholds(entity=0.9, predicate=0.85)
 
 

@@ -112,7 +112,14 @@ def hashed(query=SIMPLE, **flags):
 
 @pytest.mark.parametrize(
     "flags",
-    [{"plan": "lean"}, {"blind": True}, {"seed": 0}, {"extractor": "patterns"}]
+    [
+        {"plan": "lean"},
+        {"blind": True},
+        {"seed": 0},
+        {"extractor": "patterns"},
+        {"teacher_temperature": 0},
+        {"merge_similarity": 0.5},
+    ]
     + [{name: value} for name, value in FLAGS.items()],
     ids=str,
 )

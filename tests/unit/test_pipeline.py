@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -334,6 +335,20 @@ def test_what_is_wrong_with_the_store_itself_ends_the_run_and_blames_no_query(st
     assert {result.status for result in report.queries} == {"pending"}
     assert str(report.stopped) == "the disk is full"
     assert {text for text, _ in teacher.calls} == {"question 0"}, "nobody pays for what cannot be stored"
+
+
+def test_lifetime_and_temperature_can_be_set(store):
+    requests = []
+
+    class Noting(SayingTeacher):
+        def ask(self, request):
+            requests.append(request)
+            return super().ask(request)
+
+    run(store, Noting(), "Why?", days_to_live=7, teacher_temperature=0.2)
+    (graph,) = store.read([item.id for item in store.sources(limit=9)])
+    assert datetime.fromisoformat(graph.expires_at) - datetime.fromisoformat(graph.created_at) == timedelta(days=7)
+    assert [request.parameters["temperature"] for request in requests] == [0.2, 0.0, 0.0]
 
 
 def test_each_stage_writes_a_log_record(store, teacher, monkeypatch):

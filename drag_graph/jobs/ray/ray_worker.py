@@ -102,5 +102,6 @@ class Worker:
         # The stand-ins have every method that the teacher calls.
         tape, budget = cast("Tape", self._tape), cast("Budget", self._budget)
         server = Server.of(task.settings.model_for("teacher"), self._privacy, self._interruption.sleep)
-        teacher = ServedTeacher(server, tape=tape, budget=budget, check=self._interruption.check)
+        most = task.settings.teacher_max_tokens
+        teacher = ServedTeacher(server, tape=tape, budget=budget, max_tokens=most, check=self._interruption.check)
         return Distillation(task.settings, embedder, InterruptibleTeacher(teacher, self._interruption), task.privacy)

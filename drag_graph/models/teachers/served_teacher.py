@@ -30,11 +30,11 @@ from drag_graph.models.teachers.bounded_schema import bounded_schema, longest
 from drag_graph.models.teachers.highest_price import highest_price, no_price_error
 from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
+from drag_graph.ports.setting_types import TEACHER_TOKENS
 from drag_graph.ports.teacher_replies import Reply
 
 Message = dict[str, str]
 
-MAX_TOKENS = 4096
 REASKS = 2
 _TRIPLES_EACH = 3
 """Triples per evidence that a local model may write."""
@@ -65,7 +65,7 @@ class ServedTeacher(Teacher):
         name: str = "",
         tape: Tape | None = None,
         budget: Budget | None = None,
-        max_tokens: int = MAX_TOKENS,
+        max_tokens: int = TEACHER_TOKENS,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self._model = name or server.model
