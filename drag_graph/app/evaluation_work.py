@@ -26,7 +26,7 @@ from drag_graph.evaluation.evaluation_run import (
 from drag_graph.evaluation.intervals import SEED
 from drag_graph.evaluation.tasks import Split, TaskItem, admitted, read_task
 from drag_graph.files import write_lines
-from drag_graph.graph.paging import iter_sources, settings_hashes
+from drag_graph.graph.paging import SUBGRAPHS_PER_PAGE, iter_sources, pages, settings_hashes
 from drag_graph.identity import sha256_of
 from drag_graph.inputs import InputLine
 from drag_graph.model import Mode
@@ -103,6 +103,7 @@ class EvaluationWork:
         other_lines = self._other_lines(student, items, passages)  # before anything is distilled, because it checks the modes
         notes = {"left_out": task.left_out, "versions": versions(), "location": session.store.location}
         notes["distilled"] = self._distill(items, folder)
+        notes["graphs"] = self._graphs(items)
         if self._settings.shared_lines:
             session.linker().run()
         about |= {"knowledge": self._knowledge(items)}
@@ -180,6 +181,13 @@ class EvaluationWork:
         if report.stopped:
             raise report.stopped
         return report.totals()
+
+    def _graphs(self, items: Sequence[TaskItem]) -> dict[str, float]:
+        """Return the mean numbers of entities and edges of the items' own subgraphs; nothing if none is stored."""
+        stored = pages((item.query.id for item in items), SUBGRAPHS_PER_PAGE)
+        sizes = [(len(graph.entities), len(graph.edges)) for page in stored for graph in self._session.store.read(page)]
+        sums = zip(("entities", "edges"), map(sum, zip(*sizes, strict=True)), strict=False)
+        return {name: number / len(sizes) for name, number in sums}
 
     def _about(self, student: Student, items: Sequence[TaskItem]) -> dict[str, Any]:
         """Return what determines the outcome."""

@@ -64,6 +64,7 @@ def test_it_tells_what_the_lines_do_and_keeps_every_item(cli, evaluate, tmp_path
     assert summary["n"] == 4
     assert summary["versions"]["ladybug"]
     assert (summary["distilled"]["complete"], summary["distilled"]["cost_usd"]) == (4, 0.0)
+    assert 0 < summary["graphs"]["edges"] <= 2 * summary["graphs"]["entities"]
 
 
 def test_lines_that_others_brought_stand_beside_the_own_ones(evaluate, tmp_path):
