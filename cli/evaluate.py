@@ -114,30 +114,42 @@ def compare(
     second: Annotated[Path, typer.Argument(help="Folder of another outcome of the same items.", show_default=False)],
     mode: Annotated[str, typer.Option("--mode", help="The mode to compare; FIRST,SECOND for two modes.")] = "graph",
     judge: Annotated[
-        str, typer.Option("--judge", help="Model that compares the answers: gguf:FILE, or a model at --student-base-url.")
+        str, typer.Option("--judge", help="Model that judges the answers: gguf:FILE, or a model at --student-base-url.")
     ] = "",
+    criterion: Annotated[
+        Literal["agreement", "correct", "comprehensiveness", "diversity", "empowerment", "overall"],
+        typer.Option("--criterion", help="What the judge compares. With `correct`, it decides which answers are correct."),
+    ] = "agreement",
     json: options.Json = False,
 ) -> None:
     """Compare two outcomes item by item: the accuracy of the first less that of the second.
 
     Prints the difference with its 95 % interval (paired bootstrap), McNemar's p, and the items for which only one answer is
     correct. A --judge also reads each pair of answers twice, in both orders; if its two verdicts differ, the pair is a tie.
+    With the criterion `correct`, it instead grades each answer as right or wrong.
 
     Examples:
       drag-graph eval compare A B --mode evidence
       drag-graph eval compare A A --mode graph,evidence --judge gguf:qwen.gguf
+      drag-graph eval compare A A --mode graph,none --judge gguf:qwen.gguf --criterion correct
     """
     one, _, other = mode.partition(",")
     with progress.progress(quiet=json or not judge, priced=False, what="verdicts") as meter:
-        comparison = graph.evaluation.compare(first, second, mode=one, second_mode=other, judge=judge, on_progress=meter.stage)
+        comparison = graph.evaluation.compare(
+            first, second, mode=one, second_mode=other, judge=judge, criterion=criterion, on_progress=meter.stage
+        )
     if json:
         render.document(comparison.to_dict())
         return
     figures = comparison.difference
-    for name, (folder, side), store in zip(
-        ("First", "Second"), (comparison.first, comparison.second), comparison.locations, strict=True
+    sides = (comparison.first, comparison.second)
+    for name, (folder, side), store, accuracy in zip(
+        ("First", "Second"), sides, comparison.locations, figures.accuracies, strict=True
     ):
-        render.write(f"{name}: {folder}, mode {side}" + (f", answers in {store}" if store else ""))
+        where = f", answers in {store}" if store else ""
+        render.write(f"{name}: {folder}, mode {side}, {100 * accuracy:.1f} % correct{where}")
+    if comparison.graded_by:
+        render.write(f"Graded by {comparison.graded_by}")
     interval = f"{100 * figures.low:+.1f} to {100 * figures.high:+.1f}"
     render.write(
         f"First less second: {100 * figures.difference:+.1f} points on {figures.n} items "

@@ -1,7 +1,9 @@
 """`graph.evaluation`: accuracy on questions with known answers."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from drag_graph.app.run_handle import RunHandle
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError
 from drag_graph.evaluation.evaluation_run import EvaluationMode
-from drag_graph.evaluation.judge import Judgement, judged
+from drag_graph.evaluation.judge import Criterion, Judgement, graded, judged
 from drag_graph.evaluation.outcome import (
     Difference,
     Record,
@@ -27,6 +29,7 @@ from drag_graph.evaluation.outcome import (
 from drag_graph.evaluation.plots import draw_sweep
 from drag_graph.evaluation.tasks import Split
 from drag_graph.models.model_choice import is_served
+from drag_graph.ports.model_roles import Student
 
 MODES: tuple[EvaluationMode, ...] = ("none", "evidence", "graph", "combined")
 
@@ -67,18 +70,21 @@ class Comparison:
     """The stores that have the answers of each, "" if unknown."""
     difference: Difference
     judgement: Judgement | None = None
-    """The verdicts of a judge on the answers."""
+    """The verdicts of a judge on pairs of answers."""
+    graded_by: str = ""
+    """The judge that decided which answers are correct."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, the items that flipped, and the verdicts of a judge."""
         sides = {
-            name: {"folder": str(folder), "mode": mode, "store": location}
-            for name, (folder, mode), location in zip(
-                ("first", "second"), (self.first, self.second), self.locations, strict=True
+            name: {"folder": str(folder), "mode": mode, "store": location, "accuracy": accuracy}
+            for name, (folder, mode), location, accuracy in zip(
+                ("first", "second"), (self.first, self.second), self.locations, self.difference.accuracies, strict=True
             )
         }
         judgement = {"judgement": self.judgement.to_dict()} if self.judgement else {}
-        return {**sides, **self.difference.to_dict(), **judgement}
+        graded = {"graded_by": self.graded_by} if self.graded_by else {}
+        return {**sides, **self.difference.to_dict(), **judgement, **graded}
 
 
 class EvaluationGroup(ResourceUser):
@@ -118,36 +124,38 @@ class EvaluationGroup(ResourceUser):
         mode: str = "graph",
         second_mode: str = "",
         judge: str = "",
+        criterion: Criterion = "agreement",
         on_progress: OnProgress = lambda _stage, _done, _total: None,
         **settings: Any,
     ) -> Comparison:
         """Compare two outcomes, or two modes of one, item by item: `first` less `second`.
 
-        `judge` is a language model that compares the answers; a served one is at `student_base_url`. Raises InputError, and
-        ModelError.
+        `judge` is a language model that compares the answers under the criterion, or decides which are `correct`; a served one
+        is at `student_base_url`. Raises InputError, and ModelError.
         """
         second_mode = second_mode or mode
         ours, theirs = read_mode(first, mode), read_mode(second, second_mode)
-        difference = compare_records(ours, theirs)
+        judgement, grades = None, bool(judge) and criterion == "correct"
+        if judge:
+            with self._judge({**settings, "student": judge}) as (student, workers):
+                how: Any = {"workers": workers, "on_verdict": partial(on_progress, "verdicts")}
+                if grades:
+                    ours, theirs = graded(ours, student, **how), graded(theirs, student, **how)
+                else:
+                    judgement = judged(ours, theirs, student, criterion=criterion, **how)
         locations = (read_location(first), read_location(second))
-        judgement = self._judged(ours, theirs, {**settings, "student": judge}, on_progress) if judge else None
-        return Comparison((first, mode), (second, second_mode), locations, difference, judgement)
+        difference = compare_records(ours, theirs)
+        return Comparison((first, mode), (second, second_mode), locations, difference, judgement, judge if grades else "")
 
-    def _judged(
-        self, first: Sequence[Record], second: Sequence[Record], settings: dict[str, Any], on_progress: OnProgress
-    ) -> Judgement:
+    @contextmanager
+    def _judge(self, settings: dict[str, Any]) -> Iterator[tuple[Student, int]]:
+        """Lend the judge, and the number of answers that it reads at the same time."""
         resources = self._resources.changed({**settings, "scoring": "auto"})
         is_in_parallel = is_served(resources.settings.model_for("student"))
         if not is_in_parallel:  # `auto` would score the texts of the options
             resources = resources.changed({"scoring": "letter"})
         with resources.in_use():
-            return judged(
-                first,
-                second,
-                resources.gated_student(),
-                workers=resources.settings.workers if is_in_parallel else 1,
-                on_verdict=lambda done, total: on_progress("verdicts", done, total),
-            )
+            yield resources.gated_student(), resources.settings.workers if is_in_parallel else 1
 
     def picture(self, folders: Sequence[Path], over: str, output: Path) -> Path:
         """Draw the accuracy of each mode over a setting in which the outcomes differ. Raises MissingExtra and InputError."""

@@ -1,10 +1,11 @@
-"""Compare the answers of two outcomes with a language model, under one pinned rubric (docs/how-to/compare-students.md).
+"""Compare or grade the answers of outcomes with a language model, under pinned rubrics (docs/how-to/compare-students.md).
 
-The judge reads each pair twice, in both orders. A verdict counts only if both agree; otherwise the pair is a tie.
+The judge reads each pair twice, in both orders. A verdict counts only if both agree; otherwise the pair is a tie. The criterion
+`correct` grades each answer alone (DRAG, 4.5). `comprehensiveness` to `overall` compare without a reference (DGRAG, 4.3).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -26,10 +27,28 @@ RUBRIC = (
     "reference answer, or neither does, they are equal. Follow no order in the answers. "
     "Reply with the letter of one option."
 )
+_BETTER = (
+    "You compare two answers to a question. The better answer {better}. If both do so equally well, they are equal. "
+    "Follow no order in the answers. Reply with the letter of one option."
+)
+Criterion = Literal["agreement", "correct", "comprehensiveness", "diversity", "empowerment", "overall"]
+BETTER: Mapping[Criterion, str] = {
+    "comprehensiveness": "covers more of the aspects and details that the question asks for",
+    "diversity": "offers more perspectives and insights on the question",
+    "empowerment": "helps the reader more to understand the subject of the question and to judge for themselves",
+    "overall": "covers more aspects, offers more perspectives, and helps the reader more to understand the subject",
+}
+GRADING = (
+    "You grade an answer to a question with the reference answer. It is right if it says what the reference answer says, and "
+    "contradicts nothing in it. Length, style and additional details do not matter. Follow no order in the answer. "
+    "Reply with the letter of one option."
+)
+GRADES = ("The answer is right.", "The answer is wrong.")
 CHOICES = ("Answer 1 is better.", "Answer 2 is better.", "The answers are equal.")
 TRIGGER = "[VERDICT] The letter of the right option is"
 NO_ANSWER = "The sources do not answer this question. The right answer is to say so."
 Verdict = Literal["first", "second", "tie"]
+OnVerdict = Callable[[int, int], None]
 _SWAPPED: dict[Verdict, Verdict] = {"first": "second", "second": "first", "tie": "tie"}
 
 
@@ -51,8 +70,8 @@ class Judgement:
 
     judge: str
     items: tuple[JudgedItem, ...]
-    rubric: str = RUBRIC_VERSION
-    figures: dict[str, Any] = field(default_factory=dict)
+    rubric: str
+    figures: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, and the verdict on each item."""
@@ -78,24 +97,64 @@ def judged(
     second: Sequence[Record],
     judge: Student,
     *,
+    criterion: Criterion = "agreement",
     workers: int = 1,
-    on_verdict: Callable[[int, int], None] = lambda _done, _total: None,
+    on_verdict: OnVerdict = lambda _done, _total: None,
 ) -> Judgement:
-    """Compare the answers to the common items of two lists of records.
+    """Compare the answers to the common items of two lists of records under a criterion other than `correct`.
 
     `on_verdict` is called with the number of judged items and their total. Raises InputError if there is no common item or no
     verdict, and ModelError.
     """
     pairs, items = common_items(first, second), list[JudgedItem]()
-    for item in in_order(partial(_judged_item, judge), pairs, workers):
+    for item in in_order(partial(_judged_item, judge, criterion), pairs, workers):
         items.append(item)
         on_verdict(len(items), len(pairs))
     counted = [item for item in items if not item.error]
     if not counted:
-        raise InputError(f"The judge gave no verdict: {items[0].error.rstrip('.')}.", hint="Choose another judge.")
+        raise _no_verdict(items[0].error)
     figures = preference([item.verdict for item in counted])
     swayed = sum(len(set(item.orders)) > 1 for item in counted)
-    return Judgement(judge.name, tuple(items), figures=figures | {"failed": len(items) - len(counted), "swayed": swayed})
+    figures |= {"failed": len(items) - len(counted), "swayed": swayed}
+    return Judgement(judge.name, tuple(items), f"{RUBRIC_VERSION} {criterion}", figures)
+
+
+def graded(
+    records: Sequence[Record],
+    judge: Student,
+    *,
+    workers: int = 1,
+    on_verdict: OnVerdict = lambda _done, _total: None,
+) -> list[Record]:
+    """Return the records with `correct` as the judge grades their answers. Records that it cannot grade are left out.
+
+    Raises InputError if it can grade none, and ModelError.
+    """
+    grades = list[Record | str]()
+    for grade in in_order(partial(_graded_record, judge), records, workers):
+        grades.append(grade)
+        on_verdict(len(grades), len(records))
+    kept = [grade for grade in grades if isinstance(grade, Record)]
+    if not kept:
+        raise _no_verdict(str(next(iter(grades), "there is no answer")))
+    return kept
+
+
+def _graded_record(judge: Student, record: Record) -> Record | str:
+    """Return the graded record, or the error. A failure stays wrong, and an abstention is right if there is no answer."""
+    if record.error or not record.answer.strip():
+        return record
+    answer = fence(without_citations(record.answer))
+    sections = {"[QUESTION]": record.question, "[REFERENCE ANSWER]": reference(record), "[ANSWER]": answer}
+    try:
+        reply = judge.answer(_prompt(record, GRADING, sections, GRADES, judge.count_tokens))
+    except (ReplyError, Withheld) as error:
+        return str(error)
+    return replace(record, correct=reply.text == GRADES[0])
+
+
+def _no_verdict(error: str) -> InputError:
+    return InputError(f"The judge gave no verdict: {error.rstrip('.')}.", hint="Choose another judge.")
 
 
 def reference(record: Record) -> str:
@@ -103,35 +162,37 @@ def reference(record: Record) -> str:
     return " / ".join(record.golds or (record.gold,)) if record.answerable else NO_ANSWER
 
 
-def _judged_item(judge: Student, pair: tuple[Record, Record]) -> JudgedItem:
+def _judged_item(judge: Student, criterion: Criterion, pair: tuple[Record, Record]) -> JudgedItem:
     item = pair[0]
     answers = [without_citations(record.answer) for record in pair]
     if plain_answer(answers[0]) == plain_answer(answers[1]):
         return JudgedItem(item.id, item.question, "tie")
     try:
-        given = _verdict(judge, item, answers)
-        swapped = _SWAPPED[_verdict(judge, item, answers[::-1])]
+        given = _verdict(judge, criterion, item, answers)
+        swapped = _SWAPPED[_verdict(judge, criterion, item, answers[::-1])]
     except (ReplyError, Withheld) as error:
         return JudgedItem(item.id, item.question, "tie", error=str(error))
     return JudgedItem(item.id, item.question, given if given == swapped else "tie", (given, swapped))
 
 
-def _verdict(judge: Student, item: Record, answers: Sequence[str]) -> Verdict:
+def _verdict(judge: Student, criterion: Criterion, item: Record, answers: Sequence[str]) -> Verdict:
     """Return which of two answers the judge prefers, in this order. A reply that names no option is a tie."""
-    reply = judge.answer(prompt_of(item, answers, judge.count_tokens))
+    reply = judge.answer(prompt_of(item, answers, judge.count_tokens, criterion))
     verdicts: dict[str, Verdict] = dict(zip(CHOICES, ("first", "second", "tie"), strict=True))
     return verdicts.get(reply.text, "tie")
 
 
-def prompt_of(item: Record, answers: Sequence[str], count_tokens: CountTokens) -> Prompt:
+def prompt_of(item: Record, answers: Sequence[str], count_tokens: CountTokens, criterion: Criterion = "agreement") -> Prompt:
     """Return the prompt of the judge for two answers in this order. The answers are quoted between marks."""
-    sections = {
-        "[QUESTION]": item.question,
-        "[REFERENCE ANSWER]": reference(item),
-        "[ANSWER 1]": fence(answers[0]),
-        "[ANSWER 2]": fence(answers[1]),
-        "[OPTIONS]": "\n".join(labelled(CHOICES)),
-    }
-    parts = [SYSTEM_HEADER + RUBRIC, *(f"{header}\n{text}" for header, text in sections.items()), TRIGGER]
-    text = SECTION_GAP.join(parts)
-    return Prompt(item.question, CHOICES, (), text, count_tokens(text))
+    compares = criterion in BETTER
+    sections = {"[QUESTION]": item.question, **({} if compares else {"[REFERENCE ANSWER]": reference(item)})}
+    sections |= {f"[ANSWER {number}]": fence(answer) for number, answer in enumerate(answers, start=1)}
+    return _prompt(item, _BETTER.format(better=BETTER[criterion]) if compares else RUBRIC, sections, CHOICES, count_tokens)
+
+
+def _prompt(
+    item: Record, rubric: str, sections: Mapping[str, str], choices: tuple[str, ...], count_tokens: CountTokens
+) -> Prompt:
+    parts = [SYSTEM_HEADER + rubric, *(f"{header}\n{text}" for header, text in sections.items())]
+    text = SECTION_GAP.join([*parts, "[OPTIONS]\n" + "\n".join(labelled(choices)), TRIGGER])
+    return Prompt(item.question, choices, (), text, count_tokens(text))

@@ -75,6 +75,7 @@ class Difference:
     """Ends of the 95 % interval of the difference (paired bootstrap)."""
     p: float
     """McNemar's exact test."""
+    accuracies: tuple[float, float]
     flipped: tuple[tuple[Record, Record], ...]
     """Items of which only one answer is correct."""
 
@@ -213,7 +214,7 @@ def compare_records(first: Sequence[Record], second: Sequence[Record]) -> Differ
     ones, twos = [one.correct for one, _ in pairs], [two.correct for _, two in pairs]
     low, mean, high = paired_difference(ones, twos)
     flipped = tuple((one, two) for one, two in pairs if one.correct != two.correct)
-    return Difference(len(pairs), mean, low, high, mcnemar(ones, twos), flipped)
+    return Difference(len(pairs), mean, low, high, mcnemar(ones, twos), (_mean(ones), _mean(twos)), flipped)
 
 
 def common_items(first: Sequence[Record], second: Sequence[Record]) -> list[tuple[Record, Record]]:

@@ -236,7 +236,7 @@ def test_two_modes_of_one_outcome_are_compared_item_by_item(cli, evaluate, tmp_p
     assert len(found.json["flipped"]) == round(4 * found.json["difference"])
     assert (found.json["first"]["mode"], found.json["second"]["mode"]) == ("evidence", "shuffled")
     said = cli("eval", "compare", folder, folder, "--mode", "evidence,shuffled")
-    assert f"First: {folder}, mode evidence, answers in {tmp_path / 'graph.lbug'}" in said.out
+    assert f"First: {folder}, mode evidence, 100.0 % correct, answers in {tmp_path / 'graph.lbug'}" in said.out
     assert f"Second: {folder}, mode shuffled" in said.out
     assert "First less second: +" in said.out
     assert "points on 4 items" in said.out
@@ -362,10 +362,14 @@ def test_a_judge_compares_two_modes(cli, open_task, tmp_path):
         found = cli("eval", "compare", folder, folder, "--mode", "evidence,none", *judge, "--json")
         assert found.code == 0, found.err
         said = cli("eval", "compare", folder, folder, "--mode", "evidence,none", *judge)
+        server.always("student", lambda request: Say("A" if "Saturn" in request.prompt.partition("[ANSWER]")[2] else "B"))
+        graded = cli("eval", "compare", folder, folder, "--mode", "evidence,none", *judge, "--criterion", "correct")
     judgement = found.json["judgement"]
     assert [judgement[name] for name in ("judge", "wins", "losses", "ties", "n")] == ["big", 1, 0, 2, 3]
     assert [item["verdict"] for item in judgement["items"] if "rings" in item["question"]] == ["first"]
-    assert "Judge big (judge/1): the first wins 1, loses 0, ties 2 of 3" in said.out
+    assert "mode evidence, 33.3 % correct" in graded.out
+    assert "Graded by big" in graded.out
+    assert "Judge big (judge/1 agreement): the first wins 1, loses 0, ties 2 of 3" in said.out
     refused = cli("eval", "compare", folder, folder, "--mode", "evidence,none", "--judge", "nearest")
     assert (refused.code, "does not support" in refused.err) == (2, True)
 

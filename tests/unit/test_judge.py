@@ -8,7 +8,17 @@ import pytest
 
 from bench import judging
 from drag_graph.errors import InputError, MalformedReply
-from drag_graph.evaluation.judge import CHOICES, NO_ANSWER, RUBRIC_VERSION, judged, preference, prompt_of
+from drag_graph.evaluation.judge import (
+    BETTER,
+    CHOICES,
+    GRADES,
+    NO_ANSWER,
+    RUBRIC_VERSION,
+    graded,
+    judged,
+    preference,
+    prompt_of,
+)
 from drag_graph.evaluation.outcome import ITEMS, Record
 from drag_graph.files import write_lines
 from drag_graph.identity import sha256_of
@@ -75,7 +85,11 @@ def test_both_orders_have_to_agree():
     assert swayed.items[0].orders == ("first", "second")
     assert (swayed.figures["ties"], swayed.figures["swayed"]) == (4, 3)
     document = found.to_dict()
-    assert (document["judge"], document["rubric"], document["items"][1]["verdict"]) == ("judge", RUBRIC_VERSION, "second")
+    assert (document["judge"], document["rubric"], document["items"][1]["verdict"]) == (
+        "judge",
+        f"{RUBRIC_VERSION} agreement",
+        "second",
+    )
 
 
 def test_the_judge_sees_question_gold_and_both_answers_only():
@@ -100,6 +114,34 @@ def test_a_pair_that_the_judge_cannot_read_does_not_count():
     assert (found.figures["n"], found.figures["failed"], found.items[3].error) == (3, 1, "no letter")
     with pytest.raises(InputError, match="gave no verdict: no letter"):
         judged(FIRST[3:], SECOND[3:], Judge(choose))
+
+
+@pytest.mark.parametrize("criterion", BETTER)
+def test_other_criteria_need_no_reference(criterion):
+    judge = Judge(longer)
+    found = judged(FIRST[:1], SECOND[:1], judge, criterion=criterion)
+    assert (found.rubric, found.figures["wins"]) == (f"{RUBRIC_VERSION} {criterion}", 1)
+    assert all(BETTER[criterion] in prompt.text and "gold" not in prompt.text for prompt in judge.prompts)
+
+
+def test_a_judge_grades_each_answer_alone():
+    class Grader(Judge):
+        def answer(self, prompt):
+            self.prompts.append(prompt)
+            if "long enough" in prompt.text:
+                raise MalformedReply("no letter")
+            return StudentReply(GRADES[0 if "long answer" in prompt.text else 1], "A", 0.5)
+
+    grader = Grader(None)
+    failed, silent = record(5, "a long answer", error="no"), record(6, "", answerable=False)
+    found = graded([*FIRST, failed, replace(silent, correct=True)], grader)
+    assert [(one.id, one.correct) for one in found] == [
+        ("id-1", True), ("id-2", False), ("id-3", False), ("id-5", False), ("id-6", True),
+    ]  # fmt: skip
+    assert "gold 1" in grader.prompts[0].text
+    assert len(grader.prompts) == 4
+    with pytest.raises(InputError, match="gave no verdict: no letter"):
+        graded(FIRST[3:], grader)
 
 
 def test_the_prompt_is_pinned():
