@@ -26,7 +26,7 @@ PANELS = {
     "Store": ("store", "namespace", "embedder"),
     "Privacy": ("privacy", "rewriter", "rewriter_base_url"),
     "Teacher": (
-        *("teacher", "teacher_base_url", "plan", "number_of_evidence", "blind", "seed", "extractor", "workers"),
+        *("teacher", "teacher_base_url", "plan", "number_of_evidence", "blind", "drop_leaks", "seed", "extractor", "workers"),
         *("engine", "ray_address", "ray_processes", "budget_usd", "ledger"),
     ),
     "Graph": ("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),

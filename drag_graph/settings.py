@@ -98,6 +98,7 @@ class Settings(BaseSettings):
         None, description="Number of evidence to request (N), at least 1.25 times K. The default depends on the plan."
     )
     blind: bool = Field(default=False, description="Hide the options from the teacher.")
+    drop_leaks: bool = Field(default=False, description="Drop evidence that seems to give the answer away.")
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = Field(
         None, description="Seed of the teacher's and the student's sampling. Another seed distills a question again."
     )
@@ -139,9 +140,7 @@ class Settings(BaseSettings):
     days_to_live: PositiveInt | None = Field(
         None, description="Days until a distilled question expires. Defaults to 30 in the medical domain, else 90."
     )
-    merge_similarity: Fraction | None = Field(
-        None, description="Minimum similarity for merging two names or predicates. The default depends on the embedder."
-    )
+    merge_similarity: Fraction | None = Field(None, description="Minimum similarity to merge names. Depends on the embedder.")
     strategy: Strategy | None = Field(
         None,
         description="Merge parallel edges by pair (contradictions stay apart), whole-pair, or predicate. "

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from drag_graph.distill.teacher_messages import Plan, chat, numbered, question
+from drag_graph.graph.answer_leaks import leaks
 from drag_graph.graph.contradictions import statements_differ
 from drag_graph.graph.name_forms import tokens
 from drag_graph.identity import canonical_text, content_id
@@ -85,6 +86,7 @@ def read(
     embed: Embed,
     number: int | None = None,
     earlier: Sequence[Evidence] = (),
+    drop_leaks: bool = False,
 ) -> tuple[Evidence, ...]:
     """Return `earlier` and the statements of the reply, in order of position. Dropped statements have a reason.
 
@@ -105,6 +107,7 @@ def read(
                 text=text,
                 framing=item.framing,
                 position=len(evidence),
+                reason="seems to give the answer away" if drop_leaks and leaks(text, query) else "",
                 call_ids=(reply.call.id,),
                 created_at=reply.call.created_at,
             )

@@ -109,6 +109,7 @@ class Distillation:
                 "privacy": self._privacy,
                 **self._seed,
                 **({} if settings.teacher_temperature is None else {"temperature": settings.teacher_temperature}),
+                **({"drop_leaks": True} if settings.drop_leaks else {}),
             }
         )
 
@@ -172,12 +173,13 @@ class Distillation:
             embedded.append(self._embedder.embed([query.text, *texts]))
             return embedded[-1][1:]
 
-        items = evidence.read(reply, query, number=most, embed=embed)
+        read = partial(evidence.read, query=query, number=most, embed=embed, drop_leaks=self._settings.drop_leaks)
+        items = read(reply)
         short = evidence.missing(items, number, plan.plan)
         if short:
             more = asking.ask(request(number=short, earlier=items))
             asking.discard(more.payload.discarded)
-            items = evidence.read(more, query, number=most, earlier=items, embed=embed)
+            items = read(more, earlier=items)
         candidates = rank.candidates(items)
         if not candidates:
             raise MalformedReply("The teacher gave no evidence.", hint="Use another teacher, or rephrase the question.")

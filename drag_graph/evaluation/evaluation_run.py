@@ -13,10 +13,11 @@ from drag_graph.ask.asker import Asker
 from drag_graph.ask.support import without_citations
 from drag_graph.concurrency.threads import in_order
 from drag_graph.errors import InputError
-from drag_graph.evaluation import leakage, metrics, outcome, plots
+from drag_graph.evaluation import metrics, outcome, plots
 from drag_graph.evaluation.outcome import ITEMS, Record, by_mode, compare_records, read_records
 from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
+from drag_graph.graph.answer_leaks import leaks
 from drag_graph.graph.paging import pages
 from drag_graph.model import Query, Subgraph
 
@@ -182,7 +183,7 @@ def record_of(query: Query, result: AskResult, mode: str) -> Record:
         confidence=given.confidence,
         probabilities=tuple(round(value, 6) for value in result.probabilities),
         lines=tuple(line.text for line in given.lines),
-        leaking=sum(leakage.leaks(line.text, query) for line in original.lines),
+        leaking=sum(leaks(line.text, query, gold_texts(query)) for line in original.lines),
         answer_id=result.stored_id,
         prompt_hash=result.prompt_hash,
         prompt_tokens=given.prompt_tokens,

@@ -111,3 +111,11 @@ def test_the_lean_plan_takes_at_most_two_fifths_of_the_papers_prompt_tokens():
             requests.append(statements.request(asked, (), ()))
         totals[plan] = sum(count(texts(request)) for request in requests)
     assert totals["lean"] <= 0.4 * totals["paper"], totals
+
+
+def test_what_seems_to_give_the_answer_away_can_be_dropped():
+    said = reply("evidence", ["Oxygen.", "The right answer is B.", "Leaves take in carbon dioxide."])
+    got = step.read(said, query(), embed=EMBED, drop_leaks=True)
+    assert [item.kept for item in got] == [False, False, True]
+    assert {item.reason for item in got[:2]} == {"seems to give the answer away"}
+    assert all(item.kept for item in step.read(said, query(), embed=EMBED))

@@ -1,6 +1,7 @@
 import pytest
 
-from drag_graph.evaluation import leakage
+from drag_graph.ask.answers import gold_texts
+from drag_graph.graph.answer_leaks import leaks
 from tests.unit.step_builders import query
 
 QUERY = query(gold=1)
@@ -30,7 +31,7 @@ QUERY = query(gold=1)
     ],
 )
 def test_what_gives_the_answer_away(text):
-    assert leakage.leaks(text, QUERY)
+    assert leaks(text, QUERY, gold_texts(QUERY))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_what_gives_the_answer_away(text):
     ],
 )
 def test_what_is_only_a_fact(text):
-    assert not leakage.leaks(text, QUERY)
+    assert not leaks(text, QUERY, gold_texts(QUERY))
 
 
 @pytest.mark.parametrize(
@@ -66,15 +67,16 @@ def test_what_is_only_a_fact(text):
     ],
 )
 def test_a_verdict_on_the_claim_gives_it_away(text, gives_away):
-    assert leakage.leaks(text, query(options=("Supported", "Refuted"), gold=1)) is gives_away
+    verdicts = query(options=("Supported", "Refuted"), gold=1)
+    assert leaks(text, verdicts, gold_texts(verdicts)) is gives_away
 
 
 def test_without_a_known_answer_any_bare_option_leaks():
-    assert leakage.leaks("Oxygen", query())
-    assert leakage.leaks("Option A was taken.", query())
-    assert leakage.leaks("forty-two", query(options=(), gold="forty-two"))
+    assert leaks("Oxygen", query())
+    assert leaks("Option A was taken.", query())
+    assert leaks("forty-two", query(options=(), gold="forty-two"), ["forty-two"])
 
 
 def test_a_letter_beyond_the_options_names_none():
-    assert not leakage.leaks("Option E was never built.", QUERY)
-    assert not leakage.leaks("Option E was never built.", query())
+    assert not leaks("Option E was never built.", QUERY)
+    assert not leaks("Option E was never built.", query())

@@ -1,12 +1,12 @@
-"""Detect evidence that gives the answer away. An evaluation counts it and never drops it.
+"""Detect evidence that gives the answer away. An evaluation counts it; the setting `drop_leaks` drops it.
 
 A teacher that is asked for facts sometimes answers the question instead, and the student then copies the answer. A fact that
 names the right option is no leak: a fact about the answer has to name it.
 """
 
 import re
+from collections.abc import Sequence
 
-from drag_graph.ask.answers import gold_texts
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.name_forms import ARTICLES, fold, tokens
 from drag_graph.model import LABELS, Query
@@ -29,13 +29,14 @@ _BARE = 0.9
 """Fraction of the words of a piece of evidence from which on it is little more than the option."""
 
 
-def leaks(text: str, query: Query) -> bool:
+def leaks(text: str, query: Query, golds: Sequence[str] = ()) -> bool:
     """Whether a text states the answer, names its letter or verdict, or is little more than the answer.
 
-    If the gold answer is unknown, every option counts as the answer.
+    `golds` are the accepted answers. Without them every option counts as the answer.
     """
-    golds = gold_texts(query) or query.options
-    right = LABELS[: len(query.options)] if query.gold is None else [LABELS[query.gold]] if isinstance(query.gold, int) else ()
+    every = LABELS[: len(query.options)]
+    right = every if not golds else [every[query.gold]] if isinstance(query.gold, int) else ()
+    golds = golds or query.options
     named = {letter for groups in _LETTER.findall(text.strip()) for letter in groups if letter}
     return (
         _STATES_THE_ANSWER.search(text) is not None
