@@ -24,12 +24,14 @@ from drag_graph.ports.setting_types import (
     TEACHER_TOKENS,
     BaseUrl,
     Fraction,
+    LineFormat,
     ModelSpec,
     Namespace,
     NonNegativeInt,
     Place,
     PositiveInt,
     Privacy,
+    Ranking,
     Role,
     Seconds,
     StorePlace,
@@ -121,8 +123,8 @@ class Settings(BaseSettings):
     )
 
     # Ranking and the graph
-    ranking: Literal["weighted", "rank-sum"] | None = Field(
-        None, description="How to combine relevance and similarity. The default depends on the plan."
+    ranking: Ranking | None = Field(
+        None, description="How to combine relevance and similarity: weighted or rank-sum. The default depends on the plan."
     )
     alpha: Fraction | None = Field(
         None, description="Weight of the teacher's relevance score. The default depends on plan and domain."
@@ -137,9 +139,7 @@ class Settings(BaseSettings):
         None, description="Number of evidence (at least 3) and edges to keep (K). The default depends on plan and domain."
     )
     domain: Domain | None = Field(None, description="Domain of questions that do not name one.")
-    days_to_live: PositiveInt | None = Field(
-        None, description="Days until a distilled question expires. Defaults to 30 in the medical domain, else 90."
-    )
+    days_to_live: PositiveInt | None = Field(None, description="Days until a question expires: 30 if medical, else 90.")
     merge_similarity: Fraction | None = Field(None, description="Minimum similarity to merge names. Depends on the embedder.")
     strategy: Strategy | None = Field(
         None,
@@ -163,7 +163,7 @@ class Settings(BaseSettings):
     )
     scoring: Scoring = Field("auto", description="How the student chooses an option. `auto` depends on the kind of student.")
     mode: Mode = Field("combined", description="Which kinds of lines to show the student.")
-    line_format: Literal["arrow", "sentence", "json"] = Field("sentence", description="Format of edges in the context.")
+    line_format: LineFormat = Field("sentence", description="Format of edges in the context: sentence, arrow or json.")
     max_lines: PositiveInt | None = Field(
         None, description="Maximum number of evidence lines and of edges shown to the student."
     )

@@ -5,7 +5,7 @@ A question about what many things have in common is not similar to any single pa
 
 from collections.abc import Sequence
 
-from drag_graph.ask.context_lines import LineFormat, candidate_lines
+from drag_graph.ask.context_lines import candidate_lines
 from drag_graph.ask.corrected_store import Readable
 from drag_graph.ask.line_weights import Weighed
 from drag_graph.graph.edge_strength import strongest
@@ -19,7 +19,7 @@ EDGES_PER_COMMUNITY = 8
 
 
 def broad_lines(
-    store: Readable, vector: Sequence[float], threshold: float, mode: Mode, line_format: LineFormat
+    store: Readable, vector: Sequence[float], threshold: float, mode: Mode, line_format: str
 ) -> tuple[list[Weighed], list[Subgraph]]:
     """Return the strongest edges of the communities whose summaries are similar to `vector`, and the evidence of these edges.
 

@@ -17,8 +17,8 @@ from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.search_terms import words
 from drag_graph.identity import canonical_text
 from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
+from drag_graph.ports.plugins import find_plugin
 
-LineFormat = Literal["arrow", "sentence", "json"]
 DropReason = Literal["duplicate", "too long", "line limit", "token budget", "context window"]
 CountTokens = Callable[[str], int]
 
@@ -78,7 +78,7 @@ class Selection:
     dropped: tuple[DroppedLine, ...]
 
 
-def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: LineFormat = "arrow") -> list[Candidate]:
+def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: str = "arrow") -> list[Candidate]:
     """Return the lines of subgraphs that `mode` allows: evidence before edges, each by stored rank.
 
     A subgraph without triples contributes its evidence even in mode `graph`. Equal ranks keep the order of the subgraphs.
@@ -179,7 +179,7 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(verb(noun(word)) for word in words(text) if word not in _LINKING_WORDS)
 
 
-def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
+def _of_edge(edge: SimpleEdge, rank: int, line_format: str) -> Candidate:
     """Return an edge as a line: the teacher's statement if it adds words, else one clause per claim."""
     clauses = joined_statement(edge.subject, edge.predicates, edge.object)
     statement = one_line(edge.statement) if content_words(edge.statement) - content_words(clauses) else ""
@@ -189,8 +189,9 @@ def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
             text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement)
         case "json":
             text = adjacency(edge.subject, edge.predicates, edge.object)
-        case "sentence":
-            text = plain
+        case _:
+            write = None if line_format == "sentence" else find_plugin("line_formats", line_format)
+            text = one_line(write(edge)) if write else plain
     return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
 
 

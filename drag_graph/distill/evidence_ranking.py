@@ -18,6 +18,7 @@ from drag_graph.distill.plans import PlanSettings
 from drag_graph.distill.teacher_messages import Plan, by_place, chat, numbered, question
 from drag_graph.model import Evidence, Query, Stage, Triple, sentence_of
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.plugins import find_plugin
 from drag_graph.ports.teacher_replies import ScoresReply
 from drag_graph.ports.vectors import Vectors
 
@@ -145,6 +146,8 @@ def combine(
         alpha = settings.alpha
         pairs = zip((max(0.0, cosine) for cosine in near), judged, strict=True)
         return [round(one if llm is None else alpha * llm + (1.0 - alpha) * one, _DIGITS) for one, llm in pairs]
+    if ranking := find_plugin("rankings", settings.ranking):
+        return [round(score, _DIGITS) for score in ranking(near, judged)]
     by_llm = _ranks([-1.0 if llm is None else llm for llm in judged]) if places is None else places
     largest = max(1, 2 * (len(near) - 1))
     return [round(1.0 - (one + two) / largest, _DIGITS) for one, two in zip(_ranks(near), by_llm, strict=True)]

@@ -10,7 +10,6 @@ from drag_graph.distill.teacher_messages import Plan
 from drag_graph.model import Aggregation, Domain, Merge, Query, Strategy
 from drag_graph.settings import Settings
 
-Ranking = Literal["weighted", "rank-sum"]
 Statements = Literal["joined", "teacher"]
 
 ALPHA: Mapping[Domain, float] = {"general": 0.6, "medical": 0.7, "technical": 0.65, "privacy": 0.5}
@@ -31,7 +30,7 @@ class PlanDefaults:
     """A plan's defaults for settings without a value; None depends on the question."""
 
     number_of_evidence: int
-    ranking: Ranking
+    ranking: str
     rank_relations: bool
     statements: Statements
     threshold: float
@@ -56,7 +55,7 @@ class PlanSettings:
     complexity: float
     number_of_evidence: int
     top_k: int
-    ranking: Ranking
+    ranking: str
     alpha: float
     rank_relations: bool
     statements: Statements

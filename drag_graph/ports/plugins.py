@@ -12,7 +12,8 @@ that sends anything to another machine must first pass it to `check`, which rais
 model runs on this machine has the attribute `is_local = True`, so that questions are not generalised for it.
 
 An entry point of `drag_graph.loaders` is named after a file ending without its dot; its function takes the bytes of a file and
-returns the text.
+returns the text. One of `drag_graph.line_formats` takes a `SimpleEdge` and returns a line. One of `drag_graph.rankings` takes
+the cosines of statements and the teacher's scores of them (0 to 1, or None), and returns their combined scores, 0 to 1.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 
 from drag_graph.errors import ConfigurationError
 
-Group = Literal["teachers", "students", "embedders", "rerankers", "loaders"]
+Group = Literal["teachers", "students", "embedders", "rerankers", "loaders", "line_formats", "rankings"]
 Plugin: TypeAlias = Callable[..., Any]
 
 

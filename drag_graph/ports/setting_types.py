@@ -4,11 +4,14 @@ import os
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
+
+from drag_graph.ports.plugins import Group, find_plugin
 
 PREFIX = "DRAG_GRAPH_"
 """Prefix of the variables that are settings."""
@@ -26,6 +29,16 @@ PositiveInt = Annotated[int, Field(ge=1)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+def _known(group: Group, own: tuple[str, ...], value: str) -> str:
+    if value not in own and find_plugin(group, value) is None:
+        raise ValueError(f"must be {', '.join(own)}, or an entry point of drag_graph.{group}")
+    return value
+
+
+LineFormat = Annotated[str, AfterValidator(partial(_known, "line_formats", ("sentence", "arrow", "json")))]
+Ranking = Annotated[str, AfterValidator(partial(_known, "rankings", ("weighted", "rank-sum")))]
 
 
 def _address(value: str) -> str:

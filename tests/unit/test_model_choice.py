@@ -9,13 +9,18 @@ import pytest
 
 from drag_graph import log
 from drag_graph.app.resources import Resources
+from drag_graph.ask.context_lines import candidate_lines
 from drag_graph.compose.model_factories import make_teacher, privacy_level
 from drag_graph.concurrency.interruption import Interruption
+from drag_graph.distill.evidence_ranking import combine
+from drag_graph.distill.plans import plan_settings
 from drag_graph.documents.file_loaders import load
 from drag_graph.errors import BudgetReached, ConfigurationError, UnknownModel
+from drag_graph.graph.aggregate import aggregate
+from drag_graph.inputs import make_query
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
-from drag_graph.model import Query
+from drag_graph.model import Aggregation, Query
 from drag_graph.models import model_catalogue
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.litellm_library import load_litellm
@@ -24,7 +29,8 @@ from drag_graph.models.openai_server import _is_reply, is_compatible
 from drag_graph.ports import plugins
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.teacher_replies import EvidenceReply
-from drag_graph.settings import Settings
+from drag_graph.settings import Settings, load_settings
+from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.server import ScriptedServer
 
 CODE = """
@@ -52,6 +58,12 @@ make_local.is_local = True
 
 def read(content):
     return content.decode().upper()
+
+def cypher(edge):
+    return f"({edge.subject})-[:{edge.predicates[0]}]->({edge.object})"
+
+def best(near, judged):
+    return [max(one, other or 0) for one, other in zip(near, judged)]
 """
 ENTRY_POINTS = """
 [drag_graph.teachers]
@@ -63,6 +75,10 @@ broken = acme_models:missing
 acme = acme_models:make
 [drag_graph.loaders]
 acme = acme_models:read
+[drag_graph.line_formats]
+cypher = acme_models:cypher
+[drag_graph.rankings]
+best = acme_models:best
 """
 
 
@@ -128,6 +144,18 @@ def test_a_teacher_of_another_package_is_recorded_and_has_a_budget(acme):
         sys.modules["acme_models"].Model.highest_cost_usd = None
         with pytest.raises(ConfigurationError, match="highest price"):
             teacher(budget_usd=0.05)
+
+
+def test_another_package_adds_a_line_format_and_a_ranking(acme):
+    chosen = load_settings({"line_format": "cypher", "ranking": "best"})
+    graph = make_subgraph()
+    edges, _ = aggregate(graph, Aggregation())
+    lines = candidate_lines([graph.model_copy(update={"edges": edges})], "graph", chosen.line_format)
+    assert lines
+    assert all(line.text.startswith("(") and ")-[:" in line.text for line in lines)
+    assert combine([0.2, 0.4], [0.3, None], None, plan_settings(chosen, make_query("Why?"))) == [0.3, 0.4]
+    with pytest.raises(ConfigurationError, match="must be weighted, rank-sum, or an entry point of"):
+        load_settings({"ranking": "bset"})
 
 
 def test_a_teacher_without_a_known_price_is_reported(caplog):
