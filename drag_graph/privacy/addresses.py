@@ -27,6 +27,7 @@ _INNER = (
 )
 _NUMBER = r"\d{1,5}(?:\s?[A-Za-z](?!\p{L}))?(?:[-/]\d{1,4})?"
 _UNIT = r"(?:\s*,?\s*(?:apt|apartment|suite|ste|unit|flat|floor|room|no|#)\.?\s?#?(?:\w{0,5}\d\w{0,5}|\p{L})\b)"
+_FLAT = Pattern(r"\b(?:Apt|Apartment|Suite|Flat)\.?\s#?\d{1,5}\p{L}?\b")
 STREET = Pattern(
     rf"(?:{_NUMBER}\s+)?(?:{_NUMBER},?\s+)(?:{_WORD}\s+(?:{_INNER}\s+)*){{1,4}}(?!(?:CT|DR|PL|AV|LN|SQ|MS)\b)(?i:{_SUFFIX})\b(?:(?<=\s(?:St|Rd|Av|Ave|Dr|Ln|Blvd|Ct|Pl|Sq|Hwy|Pkwy|Cir))\.)?(?:\s(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\b)?(?i:{_UNIT}{{0,2}})"
     rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}[\s-]+(?:{_INNER}\s+)*){{0,3}}\p{{Lu}}[\p{{L}}\p{{M}}-]*(?i:{_ENDING})\s+{_NUMBER}\b\.?(?i:{_UNIT}{{0,2}})"
@@ -34,7 +35,7 @@ STREET = Pattern(
     rf"|(?:{_NUMBER},?\s+)?(?i:\b(?:{_BEFORE}))\s*(?:{_INNER}\s+)*(?:{_WORD}\s*(?:{_INNER}\s+)*){{1,4}},?\s+{_NUMBER}\b(?i:{_UNIT}{{0,2}})"
     rf"|{_NUMBER},?\s+(?i:{_BEFORE})\s+(?:{_INNER}['’\s]\s*)*{_WORD}(?:[\s-](?:{_INNER}\s+)*{_WORD}){{0,3}}"
     rf"|{_NUMBER},?\s+(?:{_WORD}\s+){{1,4}}(?:{_NUMBER}\s+)?(?i:(?:apt|apartment|suite)\.?\s\w{{1,6}})"
-    rf"|(?i:\bP\.?\s?O\.?\s?Box\s+\d+|\bPSC\s+\d+,?\s+Box\s+\d+(?:\s+(?-i:[AF]PO)\s+[A-Z]{{2}}\s+\d{{5}})?)"
+    rf"|(?:(?i:\bP\.?\s?O\.?\s?Box\s+\d+|\bPSC\s+\d+,?\s+Box\s+\d+)|\bUS[A-Z]{{1,3}}\s\p{{Lu}}\p{{L}}+(?=\s+[AF]PO\s))(?:\s+[AF]PO\s+[A-Z]{{2}}\s+\d{{5}})?"
 )
 _CUE = Pattern(
     r"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|stay(?:s|ed|ing)?|dwell(?:s|ing)?|located|house|home|offices? (?:are|is) located|stationed|moved)\s+(?:at|on|in|to)\s+(?:number\s+)?"
@@ -58,7 +59,7 @@ _AT = Pattern(
 _TAIL = Pattern(
     r"(?:(?:\s*,\s*|[ >]*\n[ >\n]*|\s+(?=(?i:apt|suite)\b))"
     r"(?:(?i:apt|apartment|suite|unit|flat)\.?\s\w+|nan\b|(?:\p{Lu}{2,3}\s)?\d[\d-]{2,8}\d"
-    rf"|{_WORD}(?:[\s-](?:{_INNER}\s)?{_WORD}){{0,3}}(?:\s\d[\d-]{{2,8}}\d)?)(?=[\s,.!?;)]|$)){{1,6}}"
+    rf"|{_WORD}(?:[\s-](?:{_INNER}\s)?{_WORD}){{0,3}}(?:\s\(\p{{Lu}}\p{{L}}+\))?(?:\s\d[\d-]{{2,8}}\d)?)(?=[\s,.!?;)]|$)){{1,6}}"
 )
 """A flat, town, country or postal code after a street, separated by a comma or a line break."""
 
@@ -99,6 +100,8 @@ def _tails(text: str, streets: list[Span]) -> Iterator[Span]:
 def _streets(text: str, *, has_lines: bool) -> Iterator[Span]:
     yield from spans_of(_AT, text, "STREET_ADDRESS", "address", "address")
     lines = None if has_lines else [line.span() for line in _LINE.finditer(text)]
+    if has_lines:
+        yield from spans_of(_FLAT, text, "STREET_ADDRESS", "address")
     yield from spans_of(STREET, text, "STREET_ADDRESS", "street", parts=lines)
 
 

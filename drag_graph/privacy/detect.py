@@ -6,7 +6,7 @@ from string import whitespace
 from typing import Any
 
 from drag_graph.ports.private_details import Finding, Kept, Rewritten, texts_by_field
-from drag_graph.privacy import addresses, labelled, structured
+from drag_graph.privacy import addresses, capitals, labelled, structured
 from drag_graph.privacy.generalise import Replacements, replacements_in
 from drag_graph.privacy.latin_text import surface
 from drag_graph.privacy.people import People
@@ -98,7 +98,10 @@ class LocalRewriter:
             for span in details
             if any(map(str.isalnum, text[span.start : span.end])) and not labelled.BEFORE_A_CODE.match(masked, span.start)
         ]
-        return _within_fields(settled([*sure, *people, *details]), passage.fields, text), [*public_people, *public]
+        spans = settled([*sure, *people, *details])
+        if passage.is_open and len(passage.fields) == 1:
+            spans = settled([*spans, *capitals.lines(text, spans), *(capitals.names(text) if self._strict else ())])
+        return _within_fields(spans, passage.fields, text), [*public_people, *public]
 
     def _entities(self, text: str) -> tuple[Span, ...]:
         return tuple(

@@ -9,7 +9,7 @@ from drag_graph.models.spacy_model import DOWNLOAD, english_model
 from drag_graph.ports.private_details import Rewriter
 
 Level = Literal["standard", "strict"]
-RULES = "7"
+RULES = "8"
 """Version of rules and lists, part of the settings hash of what is distilled. Increase it with every change."""
 _UNUSED = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer", "senter"]
 _PACKAGES = ("presidio_analyzer", "phonenumbers", "spacy", "threadpoolctl")

@@ -12,8 +12,8 @@ from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span
 
 _PART = r"(?!(?:and|or)\b|I['’])[\p{Lu}\p{Lo}][\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
-_PARTICLE = r"(?:de|del|della|di|da|dos|das|do|du|la|le|van|von|der|den|ter|ten|te|bin|ibn|bint|al|el|af|av|zu|y|e|'t|st\.?)"
-NAME = rf"(?:{_PART}\.?(?:[^\S\n]+(?:{_PARTICLE}[^\S\n]+){{0,2}}(?:{_PART}|\p{{Lu}}\.)){{0,3}})"
+PARTICLE = r"(?:de|del|della|di|da|dos|das|do|du|la|le|van|von|der|den|ter|ten|te|bin|ibn|bint|al|el|af|av|zu|y|e|'t|st\.?)"
+NAME = rf"(?:{_PART}\.?(?:[^\S\n]+(?:{PARTICLE}[^\S\n]+){{0,2}}(?:{_PART}|\p{{Lu}}\.)){{0,3}})"
 _ANY_CASE = r"(?:[\p{L}\p{M}][\p{L}\p{M}'’.-]*(?:\s+[\p{L}\p{M}][\p{L}\p{M}'’-]*){0,2})"
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Madam|Herr|Frau|Señora?|Mme|Mlle|Monsieur|Madame|Nurse|Officer|Sergeant|Captain|Rev|Reverend|Judge|Justice|Doctor)\b\.?\s+"
 _KIN = (
@@ -54,12 +54,12 @@ _LIVES = Pattern(
 )
 _TITLED = Pattern(rf"\b{_TITLE}(?P<name>{NAME})")
 _FULL_WITH_INITIAL = Pattern(
-    rf"\b(?P<name>(?![AI][^\S\n]){_PART}(?:[^\S\n]\p{{Lu}}\.?){{1,2}}[^\S\n](?:{_PARTICLE}[^\S\n]+)?\p{{Lu}}\p{{Ll}}[\p{{L}}\p{{M}}'’-]+)"
+    rf"\b(?P<name>(?![AI][^\S\n]){_PART}(?:[^\S\n]\p{{Lu}}\.?){{1,2}}[^\S\n](?:{PARTICLE}[^\S\n]+)?\p{{Lu}}\p{{Ll}}[\p{{L}}\p{{M}}'’-]+)"
 )
-_FULL = Pattern(rf"(?<![\p{{L}}\p{{N}}])(?P<name>{_PART}[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART})(?![\p{{L}}\p{{N}}@])")
+_FULL = Pattern(rf"(?<![\p{{L}}\p{{N}}])(?P<name>{_PART}[^\S\n](?:{PARTICLE}[^\S\n])?{_PART})(?![\p{{L}}\p{{N}}@])")
 _SPEAKER = Pattern(rf"(?m)^(?P<name>{_PART}(?:\s{_PART})?):\s(?=\S)")
 _ADDRESSED = Pattern(
-    rf"(?:^|[.?!]\s+|,\s*)(?P<name>{_PART}),\s+(?i:can|could|would|will|please|do)\b|,\s(?P<name>{_PART})[!?](?=\s|$)"
+    rf"(?:^|[.?!]\s+|,\s*)(?P<name>{_PART}),\s+(?i:can|could|would|will|please|do|are|did|have|don['’]t)\s(?i:you|me|not|I|it)\b|(?:^|[.?!]\s+|,\s*)(?P<name>{_PART}),\s+(?i:can|could|would|will|please)\b|,\s(?P<name>{_PART})[!?](?=\s|$)"
 )
 _FOREIGN = Pattern(
     r"(?P<name>(?:[\p{Cyrillic}\p{Hebrew}\p{Arabic}\p{Armenian}\p{Georgian}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Thai}\p{M}]{2,}|\p{Greek}{3,})(?:[\s-](?:[\p{Cyrillic}\p{Hebrew}\p{Arabic}\p{Armenian}\p{Georgian}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Thai}\p{M}]{2,}|\p{Greek}{3,})){0,3}|[\p{Han}]{2,6}(?:[\s·・][\p{Han}]{1,4})?|[\p{Hiragana}\p{Katakana}・ー]{2,12}(?:\s[\p{Hiragana}\p{Katakana}]{2,8})?|\p{Hangul}{2,4}(?:\s\p{Hangul}{1,3})?)"
@@ -71,7 +71,7 @@ _TIES = (
 _LIST = Pattern(
     rf"(?P<first>{_PART}(?:[^\S\n]{_PART})?)(?:(?:,[^\S\n](?:and[^\S\n])?|[^\S\n](?:and|&)[^\S\n])(?P<next>{_PART}(?:[^\S\n]{_PART})?))+"
 )
-_HEADLINE = Pattern(rf"(?:\A|\n)[>\s]*(?P<name>{_PART}(?:[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART}){{1,3}})[^\S\n]*(?=\n)")
+_HEADLINE = Pattern(rf"(?:\A|\n)[>\s]*(?P<name>{_PART}(?:[^\S\n](?:{PARTICLE}[^\S\n])?{_PART}){{1,3}})[^\S\n]*(?=\n)")
 _LONG_LIST = 3
 _REPORTING = Pattern(
     rf"(?:\b(?:said|says|replied|shouted|whispered)\s+(?:to\s+)?(?P<name>{NAME})|(?P<name>{NAME}),?\s+(?:said|says|replied|told|lives|works))\b"
@@ -216,7 +216,7 @@ def _tied(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _is_name(name: str) -> bool:
     plain = folded(name)
-    return may_be_a_name(name) and plain not in words() and plain not in countries() and not _is_nation(plain)
+    return may_be_a_name(name) and plain not in words() and plain not in countries() and not is_nation(plain)
 
 
 _NATION = Pattern(
@@ -228,7 +228,7 @@ _OF_A_NATION = Pattern(r"\w+(?:ish|ese|ian|ean|ans?|i)")
 _STEM = 4
 
 
-def _is_nation(plain: str) -> bool:
+def is_nation(plain: str) -> bool:
     """Whether a folded word is a nationality or creed: "Iraqi", but not "Rossi" or "Khan"."""
     return bool(_NATION.fullmatch(plain) or (_OF_A_NATION.fullmatch(plain) and plain[:_STEM] in _stems()))
 

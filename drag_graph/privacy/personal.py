@@ -30,7 +30,9 @@ _WORK = Pattern(
     )
 )
 _FIRM = Pattern(
-    r"(?:\p{Lu}[\p{L}\p{M}\p{N}&'’-]*[^\S\n]+(?:(?:&|and|of)[^\S\n]+)?){1,4}(?:GmbH|Ltd|Limited|Inc|LLC|LLP|PLC|Corp|Corporation|AG|SA|SpA|BV|AB|Oy|Co)\b\.?"
+    r"(?:\p{Lu}[\p{L}\p{M}\p{N}&'’-]*[^\S\n]+(?:(?:&|and|of)[^\S\n]+)?){1,4}(?:GmbH|Ltd|Limited|Inc|LLC|LLP|PLC|Corp|Corporation|AG|SA|SpA|BV|AB|Oy|Co|Incorporated|Holdings|Consulting|Associates|Enterprises|Solutions|Technologies|Logistics|Partners|Insurance|Group|Bancorp)\b\.?"
+    r"|\p{Lu}[\p{L}\p{M}'’-]*(?:,[^\S\n]\p{Lu}[\p{L}\p{M}'’-]*)?[^\S\n](?:and|&)[^\S\n](?:Sons|Daughters|Partners|Brothers|Associates|Co)\b\.?"
+    r"|\p{Lu}[\p{L}\p{M}'’-]*,[^\S\n]\p{Lu}[\p{L}\p{M}'’-]*[^\S\n](?:and|&)[^\S\n]\p{Lu}[\p{L}\p{M}'’-]*(?=[^\S\n](?:is|was|has|announced|Orchestra|Inc|Ltd|Group)\b|['’]s\b)"
 )
 _GAP = r"[^\S\n]"
 _CAPITAL = r"[\p{Lu}](?:[\p{L}\p{M}&'’-]|\.(?=\p{L}))*"
@@ -38,6 +40,12 @@ _CAPITALS = (
     rf"(?:(?:St|Ste|Mt|Ft)\.{_GAP})?{_CAPITAL}(?:(?:,?{_GAP}(?:of|and|&|for|the|de|la|del|di|am|an|der|upon|on|sur){_GAP}|{_GAP}"
     rf"|,{_GAP}(?=(?:Inc|Ltd|LLC|Co|Corp|GmbH)\b))(?!I\b)[\p{{Lu}}\d&](?:[\p{{L}}\p{{M}}\p{{N}}&'’-]|\.(?=\p{{L}}))*){{0,5}}"
 )
+_CUSTOMER = Pattern(
+    r"(?i:\b(?:customer (?:service|support|care) (?:of|at|from)|(?:order|bought|buy|purchas|rent|hir)(?:ed|ing|e)?(?:\s+(?:an?|my|our|the|two|some))?(?:\s+\p{L}+)?\s+(?:from|at)"
+    r"|(?:we|I) (?:have )?(?:hired|left|joined|sued|called)|invoice from|(?:account|contract|policy|interview|insured) (?:at|with))\s+(?:the\s+)?)(?P<org>{ORG})"
+    r"|(?P<job>\p{L}{4,})\s(?:at|with|for)\s(?P<org>{ORG})".replace("{ORG}", _CAPITALS)
+)
+"""Words that name an organisation as somebody's shop, insurer or employer."""
 _FROM = Pattern(
     rf"(?i:\bfrom|\bat|\bof|\bin|\bnear|\bto|\baround|\bvia)\s+(?:the\s+)?(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"
 )
@@ -95,7 +103,8 @@ class Personal:
             *_jobs(text, private, own),
             *(span for match in _matches(_LIVING, text, all_parts) for span in _place(match)),
             *_places(passage, private, personal, own),
-            *spans_of(_FIRM, text, "ORGANIZATION", "firm", parts=personal),
+            *spans_of(_FIRM, text, "ORGANIZATION", "firm", parts=[(0, len(text))] if passage.is_open else personal),
+            *(_firms(text) if passage.is_open else ()),
             *spans_of(_WORK, text, "ORGANIZATION", "work", "org", parts=all_parts),
             *_employers(passage, private, own),
         ]
@@ -156,6 +165,12 @@ def _employers(passage: QuestionText, private: Sequence[Span], own: Sequence[tup
         if span.type == "PERSON" and (match := _AFTER_NAME.match(text[span.end :])):
             start, end = span.end + match.start("org"), span.end + match.end("org")
             yield Span(start, end, "PLACE" if is_place(text[start:end]) else "ORGANIZATION", "after a name")
+
+
+def _firms(text: str) -> Iterator[Span]:
+    for match in _CUSTOMER.finditer(text):
+        if (not match["job"] or _names_a_job(match["job"])) and not is_place(match["org"]) and not _begins(match["org"]):
+            yield Span(*match.span("org"), "ORGANIZATION", "customer")
 
 
 def _jobs(text: str, private: Sequence[Span], personal: Sequence[tuple[int, int]]) -> Iterator[Span]:
