@@ -4,8 +4,8 @@
 
 FOLDER holds mmlu.jsonl, arc_challenge.jsonl, medmcqa.jsonl and medqa_us.jsonl. Names, towns, streets and firms are made of
 syllables, so that no list has them. Numbers with a checksum are made right, other numbers at random. The sentences around them
-are of this file alone. Each line of FILE is {"id", "question", "options", "pii_spans", "clean_question"}, with `start`,
-`end` and `type` of each span.
+are of this file alone. Each line of FILE is {"id", "question", "options", "answer", "pii_spans", "clean_question"}, with
+`start`, `end` and `type` of each span..
 """
 
 import argparse
@@ -228,7 +228,8 @@ def injected(row: dict[str, object], number: int, draw: Draw) -> dict[str, objec
     if before:
         text += " " + question
     options = list(map(str, row["options"]))  # type: ignore[call-overload]
-    return {"id": f"injected-{number}", "question": text, "options": options, "pii_spans": spans, "clean_question": question}
+    told = {"question": text, "options": options, "answer": row["answer"], "pii_spans": spans, "clean_question": question}
+    return {"id": f"injected-{number}", **told}
 
 
 def main() -> None:

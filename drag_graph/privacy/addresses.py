@@ -27,7 +27,15 @@ _INNER = (
 )
 _NUMBER = r"\d{1,5}(?:\s?[A-Za-z](?!\p{L}))?(?:[-/]\d{1,4})?"
 _UNIT = r"(?:\s*,?\s*(?:apt|apartment|suite|ste|unit|flat|floor|room|no|#)\.?\s?#?(?:\w{0,5}\d\w{0,5}|\p{L})\b)"
-_FLAT = Pattern(r"\b(?:Apt|Apartment|Suite|Flat)\.?\s#?\d{1,5}\p{L}?\b")
+_OF_A_PERSON = Pattern(
+    r"\b(?:Apt|Apartment|Suite|Flat)\.?\s#?\d{1,5}\p{L}?\b"
+    rf"|(?:(?:{_WORD}\s){{1,3}}(?:Farm|Rectory|Cottage|House|Manor|Lodge|Towers?|Hall|Barn),\s)?"
+    rf"(?!(?:Wall|Silk|Abbey|Fleet|Downing|Sesame)\s)(?:{_WORD}\s){{1,3}}(?:Street|Road|Lane|Avenue|Drive|Boulevard|Crescent|Mews)\b"
+    rf"|(?:{_WORD}\s){{1,3}}{_NUMBER}(?:,\s(?:\d\.?\s\p{{L}}{{1,4}}\.?,\s)?|\s?\n\s?)(?:\p{{Lu}}{{1,2}}-)?\d{{3}}\s?\d{{1,3}}\s\p{{Lu}}[\p{{L}}-]+"
+    rf"|(?:{_WORD}\s){{0,2}}\p{{Lu}}[\p{{L}}\p{{M}}-]+(?:vang|brynet|bakken|backen|parken|haven|stien|stigen|toften|engen|marken|lunden|højen|dalen|svingen|"
+    rf"rinne|raitti|kaari|ská|cká|skiego|mnt|ova)\s{_NUMBER}\b(?:\slgh\s\d+)?|(?i:plac|třída|náměstí)\s{_WORD}\s{_NUMBER}\b"
+)
+"""Flats, streets without a number and streets of rarer endings, which are private only in a person's own question."""
 STREET = Pattern(
     rf"(?:{_NUMBER}\s+)?(?:{_NUMBER},?\s+)(?:{_WORD}\s+(?:{_INNER}\s+)*){{1,4}}(?!(?:CT|DR|PL|AV|LN|SQ|MS)\b)(?i:{_SUFFIX})\b(?:(?<=\s(?:St|Rd|Av|Ave|Dr|Ln|Blvd|Ct|Pl|Sq|Hwy|Pkwy|Cir))\.)?(?:\s(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\b)?(?i:{_UNIT}{{0,2}})"
     rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}[\s-]+(?:{_INNER}\s+)*){{0,3}}\p{{Lu}}[\p{{L}}\p{{M}}-]*(?i:{_ENDING})\s+{_NUMBER}\b\.?(?i:{_UNIT}{{0,2}})"
@@ -50,6 +58,7 @@ _LAST = Pattern(rf"(?:[\s,/]+(?:{_INNER}|{LABEL}(?=[\s,/]*;))?)+;?$|;$")
 """Text that does not belong to the end of an address: a comma, "the", a label such as "Phone" before a masked code."""
 _BLOT = Pattern(r"[\s:#]*;")
 _LINE = Pattern(r"[^\n]+")
+_NEXT_WORD = Pattern(r"\S+")
 _FIRST_NUMBER = Pattern(r"(?<![\p{L}\p{N}.,:/$€£#-])\d{1,6}(?=[A-Za-z]?,?\s+[\p{Lu}\d])")
 _MONTH = Pattern(r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
 _AT = Pattern(
@@ -101,7 +110,9 @@ def _streets(text: str, *, has_lines: bool) -> Iterator[Span]:
     yield from spans_of(_AT, text, "STREET_ADDRESS", "address", "address")
     lines = None if has_lines else [line.span() for line in _LINE.finditer(text)]
     if has_lines:
-        yield from spans_of(_FLAT, text, "STREET_ADDRESS", "address")
+        for match in _OF_A_PERSON.finditer(text):
+            first = next((word.start() for word in _NEXT_WORD.finditer(match.group()) if folded(word.group()) not in words()), 0)
+            yield Span(match.start() + first, match.end(), "STREET_ADDRESS", "address")
     yield from spans_of(STREET, text, "STREET_ADDRESS", "street", parts=lines)
 
 
