@@ -30,9 +30,9 @@ _log = logging.getLogger(__name__)
 class TransformersModel:
     """A model by its hub name or folder as a `CausalModel`, loaded on first use.
 
-    It runs on CUDA if available, else on the CPU. The quantisations `8bit` and `4bit` need CUDA, bitsandbytes and accelerate;
-    without them a warning is logged and the model runs at full precision, with which `auto` begins. When memory runs out, a
-    warning is logged and the next smaller setting is used (8 bit, 4 bit, CPU).
+    It runs on CUDA if available, else on the CPU. The quantisations `8bit` and `4bit` need bitsandbytes and accelerate, and
+    `8bit` also CUDA; without them a warning is logged and the model runs at full precision, with which `auto` begins. When
+    memory runs out, a warning is logged and the next smaller setting is used (8 bit, 4 bit, CPU).
     """
 
     def __init__(self, name_or_path: str, *, quantisation: Quantisation = "auto", seed: int | None = None) -> None:
@@ -203,15 +203,14 @@ def _device() -> str:
 
 def _rungs(quantisation: Quantisation, device: str) -> list[Rung]:
     """Return the settings to try, largest first. Logs a warning if the quantisation is not possible."""
-    can_quantise = device == "cuda" and all(find_spec(package) for package in ("bitsandbytes", "accelerate"))
+    # On a CPU, bitsandbytes logs a warning for every multiplication in 8 bit.
+    has_packages = all(find_spec(package) for package in ("bitsandbytes", "accelerate"))
+    can_quantise = has_packages and (device == "cuda" or quantisation == "4bit")
     if quantisation in {"8bit", "4bit"} and not can_quantise:
-        _log.warning(
-            "%s quantisation needs CUDA, bitsandbytes and accelerate; the student runs at full precision", quantisation
-        )
-    if device == "cpu":
-        return ["cpu"]
+        needs = "%s quantisation needs bitsandbytes and accelerate (8bit also CUDA); the student runs at full precision"
+        _log.warning(needs, quantisation)
     if quantisation == "none" or not can_quantise:
-        return ["none", "cpu"]
+        return ["cpu"] if device == "cpu" else ["none", "cpu"]
     rungs: list[Rung] = ["none", "8bit", "4bit", "cpu"]
     return rungs if quantisation == "auto" else rungs[rungs.index(quantisation) :]
 

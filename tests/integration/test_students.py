@@ -310,8 +310,8 @@ def save_model(folder, *, max_length=512, replaced=None, template=None):
     torch.manual_seed(7)
     config = LlamaConfig(
         vocab_size=len(fast),
-        hidden_size=32,
-        intermediate_size=48,
+        hidden_size=64,  # whole blocks of 4 bit
+        intermediate_size=128,
         num_hidden_layers=2,
         num_attention_heads=4,
         max_position_embeddings=4096,
@@ -461,11 +461,24 @@ def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
 
 
 @pytest.mark.parametrize("quantisation", ["8bit", "4bit"])
-def test_quantisation_without_hardware_is_said_aloud(plain_model, caplog, quantisation):
+def test_quantisation_that_is_not_possible_is_said_aloud(plain_model, monkeypatch, caplog, quantisation):
+    from drag_graph.models import transformers_runtime as module
+
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name == "bitsandbytes" else object())
+    monkeypatch.setattr(module, "_device", lambda: "cpu")
     with caplog.at_level(logging.WARNING):
         student = TransformersModel(plain_model, quantisation=quantisation)
     assert student.running_on == "cpu"
     assert quantisation in caplog.text
+
+
+def test_weights_of_four_bits_run_on_any_machine(plain_model):
+    pytest.importorskip("bitsandbytes")
+    model, full = (TransformersModel(plain_model, quantisation=quantisation) for quantisation in ("4bit", "none"))
+    student = CausalStudent(model)
+    assert sum(student.answer(make_prompt(student)).probabilities) == pytest.approx(1)
+    assert model.running_on == "4bit"
+    assert model._model().get_memory_footprint() < 0.6 * full._model().get_memory_footprint()
 
 
 class Memory:
