@@ -11,11 +11,11 @@ from functools import cache
 import numpy as np
 
 from drag_graph.graph.contradictions import entities_differ, predicates_differ
-from drag_graph.graph.inflection import noun
 from drag_graph.graph.name_forms import (
     abbreviates,
     acronym_aside,
     acronym_words,
+    common_words,
     entity_key,
     fold,
     is_acronym,
@@ -74,12 +74,6 @@ class _Groups:
 
     def all(self) -> list[list[int]]:
         return list({id(group): group for group in self._group_of}.values())
-
-
-def common_words(names: Sequence[str]) -> frozenset[str]:
-    """Return the words that a name writes in lower case, with their singulars: capitalised, they are not proper names."""
-    lower_case = {word for name in names for word in tokens(name) if word[0].islower()}
-    return frozenset(lower_case | {noun(fold(word)) for word in lower_case})
 
 
 def entity_keys(name: str, common: frozenset[str] = frozenset()) -> frozenset[str]:

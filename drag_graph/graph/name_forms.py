@@ -5,6 +5,7 @@ English rules of this project's own making; a word that no rule knows stays as i
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 from drag_graph.graph.inflection import noun, verb
@@ -105,6 +106,12 @@ def entity_words(text: str, common: frozenset[str] = frozenset()) -> tuple[str, 
         middle = content.index("of")
         content = content[middle + 1 :] + content[:middle]
     return tuple(content)
+
+
+def common_words(names: Sequence[str]) -> frozenset[str]:
+    """Return the words that a name writes in lower case, with their singulars: capitalised, they are not proper names."""
+    lower_case = {word for name in names for word in tokens(name) if word[0].islower()}
+    return frozenset(lower_case | {noun(fold(word)) for word in lower_case})
 
 
 def entity_key(text: str, common: frozenset[str] = frozenset()) -> str:

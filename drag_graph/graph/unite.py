@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from drag_graph.graph.name_forms import common_words, entity_key
+from drag_graph.graph.opposition import with_opposition
 from drag_graph.model import Entity, Evidence, Subgraph, Triple
 from drag_graph.values import Value
 
@@ -23,9 +25,11 @@ def is_made_under(stored: str, settings_hash: str) -> bool:
 def united(stored: Subgraph, added: Subgraph) -> Subgraph:
     """Return a subgraph with the content of both. What both have is there once, with the calls of both.
 
-    New parts come after stored ones, by position and rank. A triple of both keeps the higher confidence; the aggregation merges
-    the confidences of teachers in a claim.
+    New parts come after stored ones, by position and rank. An added entity whose name differs from a stored one only in case,
+    number or article is the stored one. A triple of both keeps the higher confidence; the aggregation merges the confidences
+    of teachers in a claim.
     """
+    added = _under_stored_names(stored, added)
     return stored.model_copy(
         update={
             "settings_hash": united_hash(stored.settings_hash, added.settings_hash),
@@ -36,9 +40,25 @@ def united(stored: Subgraph, added: Subgraph) -> Subgraph:
             "calls": _union(stored.calls, added.calls),
             "evidence": _evidence(stored.evidence, added.evidence),
             "entities": _entities(stored.entities, added.entities),
-            "triples": _triples(stored.triples, added.triples),
+            "triples": with_opposition(_triples(stored.triples, added.triples)),
         }
     )
+
+
+def _under_stored_names(stored: Subgraph, added: Subgraph) -> Subgraph:
+    common = common_words([entity.name for entity in (*stored.entities, *added.entities)])
+    by_key = {entity_key(entity.name, common): entity for entity in stored.entities}
+    same = {entity.id: by_key.get(entity_key(entity.name, common), entity) for entity in added.entities}
+    triples = []
+    for item in added.triples:
+        subject, object_ = same[item.subject_id], same[item.object_id]
+        names = {"subject_id": subject.id, "subject": subject.name, "object_id": object_.id, "object": object_.name}
+        triples.append(item.model_copy(update=names))
+    entities = []
+    for entity in added.entities:
+        kept = same[entity.id]
+        entities.append(kept.model_copy(update={"variants": tuple(sorted({entity.name, *entity.variants} - {kept.name}))}))
+    return added.model_copy(update={"triples": tuple(triples), "entities": tuple(entities)})
 
 
 def _union(ours: Sequence[Item], theirs: Sequence[Item]) -> tuple[Item, ...]:
@@ -67,7 +87,6 @@ def _triples(ours: Sequence[Triple], theirs: Sequence[Triple]) -> tuple[Triple, 
         else:
             changes = {
                 "call_ids": _both(there.call_ids, item.call_ids),
-                "opposes": _both(there.opposes, item.opposes),
                 "confidence": max(there.confidence, item.confidence),
             }
             merged[item.id] = there.model_copy(update=changes)

@@ -1,0 +1,28 @@
+"""A second teacher's subgraph is added to the stored one."""
+
+from drag_graph.graph.aggregate import aggregate
+from drag_graph.graph.unite import united
+from drag_graph.model import Aggregation
+from drag_graph.testing.builders import make_subgraph
+
+
+def two(*added):
+    one = make_subgraph(triples=[("bees", "make", "honey", 0.7, 0)], evidence=["Bees make honey."], dropped=())
+    other = make_subgraph(triples=added, evidence=["So they say."], dropped=(), settings_hash="settings-2")
+    calls = tuple(call.model_copy(update={"model": "teacher/second"}) for call in other.calls)
+    return one, united(one, other.model_copy(update={"calls": calls}))
+
+
+def test_teachers_who_write_a_name_differently_support_one_claim():
+    one, both = two(("A bee", "make", "honey", 0.8, 0))
+    [edge] = aggregate(both, Aggregation())[0]
+    assert (edge.subject, edge.support, round(edge.confidence, 2)) == ("bees", 2, 0.94)
+    assert [entity.id for entity in both.entities] == [entity.id for entity in one.entities]
+    assert "A bee" in both.entities[0].variants
+
+
+def test_teachers_who_contradict_each_other_dispute_the_claim():
+    _, both = two(("bee", "does not make", "honey", 0.8, 0))
+    edges = aggregate(both, Aggregation())[0]
+    assert {edge.contradicts for edge in edges} == {(edge.id,) for edge in edges}
+    assert len(edges) == 2
