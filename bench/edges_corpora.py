@@ -13,8 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from drag_graph.app.resources import Resources
-from drag_graph.compose.community_setup import make_communities
-from drag_graph.compose.document_setup import make_ingester
+from drag_graph.compose.document_setup import make_communities, make_ingester
 from drag_graph.documents.document_files import files_in
 from drag_graph.settings import Settings, load_settings
 

@@ -1,17 +1,15 @@
-"""`drag-graph ask | answers | audit | show`."""
+"""`drag-graph ask | answers | audit | show | search`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
-from . import options, progress, render, render_answers, render_audit
+from . import options, progress, render, render_answers
 from .output import exit_with, refuse, report_of
 from .service_client import ANSWER, ServiceClient
 
-if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
 NoKeep = Annotated[bool, typer.Option("--no-keep", help="Do not store the answer. Works with read-only access to the store.")]
 DISTILL_MISSING = ("--distill-missing", "--distil-missing")
 DistillMissing = Annotated[
@@ -27,7 +25,7 @@ ShowFormat = Annotated[Literal["table", "text", "json", "html"], typer.Option("-
     *(*options.PANELS["Student"], *options.PANELS["Privacy"], *options.PANELS["Store"], *TEACHER), through_service=True
 )
 def ask(
-    graph: "DragGraph | ServiceClient",
+    graph: "options.Graph | ServiceClient",
     flags: dict[str, Any],
     text: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
     option: Annotated[list[str] | None, typer.Option("--option", help="An answer option. Repeatable.")] = None,
@@ -98,7 +96,7 @@ def _end_with(
 
 @options.with_settings(*options.STORE)
 def answers(
-    graph: "DragGraph",
+    graph: "options.Graph",
     query_id: options.QueryId = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of answers.")] = 50,
     json: options.Json = False,
@@ -114,7 +112,7 @@ def answers(
 
 @options.with_settings(*options.STORE, to_file=True, through_service=True)
 def audit(
-    graph: "DragGraph | ServiceClient",
+    graph: "options.Graph | ServiceClient",
     answer_id: Annotated[str, typer.Argument(help="The answer's id or the beginning of it, or its question's input id.")],
     format: AuditFormat = "table",  # noqa: A002
     local: Annotated[bool, typer.Option("--local", help="At a site: do not ask other sites.", rich_help_panel="Site")] = False,
@@ -128,12 +126,12 @@ def audit(
       drag-graph audit 3f2a
       drag-graph audit 3f2a --format html -o audit.html
     """
-    render_audit.audit(graph.audit(answer_id, local=local).to_dict(), "json" if json else format)
+    render_answers.audit(graph.audit(answer_id, local=local).to_dict(), "json" if json else format)
 
 
 @options.with_settings(*options.STORE, to_file=True)
 def show(
-    graph: "DragGraph",
+    graph: "options.Graph",
     query_id: Annotated[
         str | None,
         typer.Argument(help="A query's or document's id, the beginning of it, or the input's own id. Lists all if omitted."),
@@ -161,3 +159,31 @@ def show(
     for error in listed.errors:
         typer.echo(f"Error: {error}\nHint: {error.hint}", err=True)
     return listed.errors[0].exit_code if listed.errors else 0
+
+
+RERANKER = ("reranker", "reranker_base_url", "token_budget")
+
+
+@options.with_settings(*RERANKER, *options.PANELS["Privacy"], *options.PANELS["Store"], through_service=True)
+def search(
+    graph: "options.Graph | ServiceClient",
+    text: Annotated[str, typer.Argument(help="A question, or some words.", show_default=False)],
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of sources.")] = 10,
+    source: options.Sources = None,
+    since: options.Since = "",
+    until: options.Until = "",
+    tag: options.Tags = None,
+    json: options.Json = False,
+) -> None:
+    """Search what is stored: sources, spans and edges, best first, without a student.
+
+    A span is text of a document. Each result has its score and the lists that found it, with its rank there. Spans and edges
+    fill the token budget, as for `ask`, but there is no threshold: the best are shown even if they are irrelevant.
+
+    Examples:
+      drag-graph search "lead time of the castings"
+      drag-graph search "Orchid budget" --source "*.md" --since 2026-03 --limit 3
+      drag-graph search "delayed deliveries" --tag suppliers --json
+    """
+    found = graph.search(text, limit=limit, sources=source or [], since=since, until=until, tags=tag or [])
+    render_answers.results(found.to_dict(), as_json=json)

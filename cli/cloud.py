@@ -1,14 +1,11 @@
 """`drag-graph cloud …`: the cloud of several sites."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from . import options, render
-from .serving import run
-
-if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
+from .serve import run
 
 app = typer.Typer(no_args_is_help=True, help="Run the cloud that connects several sites.")
 edges_app = typer.Typer()
@@ -21,7 +18,7 @@ COLUMNS = ("name", "online", "summaries", "seen_at", "refused")
 @app.command()
 @options.with_settings(*options.PANELS["Cloud"], *options.PANELS["Student"], "privacy", *options.PANELS["Store"], "insecure")
 def serve(
-    graph: "DragGraph",
+    graph: "options.Graph",
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on. Beyond this machine, TLS is required.")
     ] = "127.0.0.1",
@@ -47,7 +44,7 @@ def serve(
 
 @edges_app.callback(invoke_without_command=True)
 @options.with_settings(*options.STORE)
-def edges(graph: "DragGraph", context: typer.Context, json: options.Json = False) -> None:
+def edges(graph: "options.Graph", context: typer.Context, json: options.Json = False) -> None:
     """List the sites: if they are connected, how many summaries the cloud has of each, and when each was last seen.
 
     `refused` counts the unusable replies of a site.
@@ -69,7 +66,7 @@ def edges(graph: "DragGraph", context: typer.Context, json: options.Json = False
 
 @edges_app.command()
 @options.with_settings(*options.STORE)
-def add(graph: "DragGraph", name: SiteName, json: options.Json = False) -> None:
+def add(graph: "options.Graph", name: SiteName, json: options.Json = False) -> None:
     """Register a site and print its token. The token is shown only once, because the cloud stores only its hash.
 
     Example:
@@ -87,7 +84,7 @@ def add(graph: "DragGraph", name: SiteName, json: options.Json = False) -> None:
 
 @edges_app.command()
 @options.with_settings(*options.STORE)
-def remove(graph: "DragGraph", name: SiteName, json: options.Json = False) -> None:
+def remove(graph: "options.Graph", name: SiteName, json: options.Json = False) -> None:
     """Remove a site with its token and its summaries, also from an embedded store's file.
 
     Example:

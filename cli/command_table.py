@@ -46,7 +46,15 @@ PANELS = {
     },
 }
 """By panel: each command with its summary, the first paragraph of its help."""
-MODULES = {"ask": "answers", "audit": "answers", "show": "answers", "eval": "evaluate", "import": "importing"}
+MODULES = {
+    **dict.fromkeys(("ask", "audit", "show", "search"), "answers"),
+    **dict.fromkeys(("link", "aggregate"), "communities"),
+    **dict.fromkeys(("import", "export"), "importing"),
+    "eval": "evaluate",
+    "refresh": "distill",
+    "mcp": "serve",
+    "query": "config",
+}
 """Modules that are not named after their command."""
 WIDEST_HELP = 100
 """Maximum width of a help text in columns; it is narrower on a narrow terminal."""

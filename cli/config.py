@@ -1,15 +1,18 @@
-"""`drag-graph config`: every setting, its value and where it came from."""
+"""`drag-graph config | query`."""
 
-from typing import TYPE_CHECKING
+import csv
+import json as json_module
+import sys
+from typing import Annotated, Any
+
+import typer
 
 from . import options, render
-
-if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
+from .output import refuse
 
 
 @options.with_settings("plan", *options.STORE)
-def config(graph: "DragGraph", json: options.Json = False) -> None:
+def config(graph: "options.Graph", json: options.Json = False) -> None:
     """Print every setting, its value and where it came from.
 
     A flag overrides a DRAG_GRAPH_* or NEO4J_* variable, a variable overrides drag-graph.toml, and the file overrides the
@@ -24,3 +27,41 @@ def config(graph: "DragGraph", json: options.Json = False) -> None:
         return
     rows = ((name, "" if value is None else value, configuration.origins[name]) for name, value in configuration.values.items())
     render.table(("setting", "value", "from"), rows, wrapped="value")
+
+
+@options.with_settings(*options.STORE, to_file=True)
+def query(
+    graph: "options.Graph",
+    statement: Annotated[str, typer.Argument(help="A read-only Cypher statement.", show_default=False)],
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of rows.")] = 100,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds after which the statement is stopped.")] = 10.0,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Execute a read-only Cypher statement on the whole store.
+
+    The store refuses writes, files and procedures. The statement sees all namespaces of the store. The dialect depends
+    on the store: Neo4j's, or ladybug's for an embedded store.
+
+    Examples:
+      drag-graph query "MATCH p=(e:Entity)-[t:TRIPLE]->(o) RETURN p" --limit 5 --json
+      drag-graph query "MATCH path=(s:Source)-->() RETURN s.name, count(*)" --csv -o names.csv
+    """
+    refuse("query", {"Pass only one of --json and --csv.": json and as_csv})
+    found = graph.store.query(statement, limit=limit, timeout=timeout)
+    if json:
+        render.document(found.to_dict())
+    elif as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerows([found.columns, *(map(_cell, row) for row in found.rows)])
+    else:
+        render.table(found.columns, (list(map(_cell, row)) for row in found.rows))
+    if found.truncated and not json:
+        typer.echo(f"Only the first {limit} rows are shown. Change this with --limit.", err=True)
+
+
+def _cell(value: Any) -> str:
+    """Return a value as the text of a cell."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json_module.dumps(value, ensure_ascii=False)

@@ -10,13 +10,12 @@ from .output import refuse
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from drag_graph.app.application import DragGraph
     from drag_graph.ports.correction_store import Correction
 
 
 @options.with_settings(*options.STORE)
 def correct(
-    graph: "DragGraph",
+    graph: "options.Graph",
     id_: Annotated[
         str | None,
         typer.Argument(

@@ -2,19 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from . import options, render
 
-if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
-
-app = typer.Typer(
-    no_args_is_help=True,
-    help="The store: start and stop Neo4j, inspect, migrate, check, erase.",
-)
+app = typer.Typer(no_args_is_help=True, help="The store: start and stop Neo4j, inspect, migrate, check, erase.")
 
 Home = Annotated[Path | None, typer.Option("--home", help="Folder of the server.", show_default=".drag-graph/neo4j")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
@@ -23,7 +17,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 @app.command()
 @options.with_settings()
 def up(
-    graph: "DragGraph",
+    graph: "options.Graph",
     version: Annotated[
         Literal["5.26", "2026"], typer.Option("--version", help="5.26 needs Java 17, 2026 needs Java 21.")
     ] = "5.26",
@@ -53,7 +47,7 @@ def up(
 
 @app.command()
 @options.with_settings()
-def down(graph: "DragGraph", home: Home = None, json: options.Json = False) -> None:
+def down(graph: "options.Graph", home: Home = None, json: options.Json = False) -> None:
     """Stop the Neo4j server that `db up` started. Its data stay.
 
     Example: drag-graph db down
@@ -63,7 +57,7 @@ def down(graph: "DragGraph", home: Home = None, json: options.Json = False) -> N
 
 @app.command()
 @options.with_settings(*options.STORE)
-def status(graph: "DragGraph", home: Home = None, json: options.Json = False) -> None:
+def status(graph: "options.Graph", home: Home = None, json: options.Json = False) -> None:
     """Show where the store is, whether it answers, what is in it, and which migrations are applied.
 
     Example: drag-graph db status --store bolt://127.0.0.1:7687
@@ -73,7 +67,7 @@ def status(graph: "DragGraph", home: Home = None, json: options.Json = False) ->
 
 @app.command()
 @options.with_settings("store")
-def migrate(graph: "DragGraph", json: options.Json = False) -> None:
+def migrate(graph: "options.Graph", json: options.Json = False) -> None:
     """Upgrade the store's schema to this version of drag-graph.
 
     Commands that write to the store do this by themselves. It cannot be undone: an older drag-graph refuses the store
@@ -88,7 +82,7 @@ def migrate(graph: "DragGraph", json: options.Json = False) -> None:
 
 @app.command()
 @options.with_settings(*options.STORE)
-def verify(graph: "DragGraph", json: options.Json = False) -> None:
+def verify(graph: "options.Graph", json: options.Json = False) -> None:
     """Check that everything has its provenance, no reference dangles and no content was changed.
 
     Exits with 3 and lists the problems if there are any.
@@ -111,7 +105,7 @@ def verify(graph: "DragGraph", json: options.Json = False) -> None:
 @app.command()
 @options.with_settings(*options.STORE)
 def erase(
-    graph: "DragGraph",
+    graph: "options.Graph",
     query_id: Annotated[
         str, typer.Option("--query-id", help="Id of a query or document, or its first digits (at least 4).")
     ] = "",

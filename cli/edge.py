@@ -10,7 +10,6 @@ from . import options, progress, render
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from drag_graph.app.application import DragGraph
     from drag_graph.app.sites_group import Calibration
 
 app = typer.Typer(
@@ -32,7 +31,9 @@ NeverLeave = Annotated[
 
 @app.command()
 @options.with_settings(*SITE, *options.PANELS["Store"])
-def init(graph: "DragGraph", flags: "Mapping[str, Any]", never_leave: NeverLeave = None, json: options.Json = False) -> None:
+def init(
+    graph: "options.Graph", flags: "Mapping[str, Any]", never_leave: NeverLeave = None, json: options.Json = False
+) -> None:
     """Set up this folder as a site of a cloud.
 
     The settings go to `drag-graph.toml`, and the token to a file that only you can read. The command asks for the token that
@@ -58,7 +59,7 @@ def _read_token() -> str:
 
 @app.command()
 @options.with_settings(*SITE, "privacy", *options.PANELS["Store"])
-def serve(graph: "DragGraph") -> None:
+def serve(graph: "options.Graph") -> None:
     """Share summaries with the cloud and answer its questions, until Ctrl-C or SIGTERM.
 
     `--release` sets what leaves in addition to summaries. Everything that leaves passes the privacy gate (`--privacy`, by
@@ -77,7 +78,7 @@ def serve(graph: "DragGraph") -> None:
 
 @app.command()
 @options.with_settings(*SITE, *options.PANELS["Store"])
-def status(graph: "DragGraph", json: options.Json = False) -> None:
+def status(graph: "options.Graph", json: options.Json = False) -> None:
     """Check if the cloud answers and knows this site, and show what the site releases.
 
     Example:
@@ -90,7 +91,7 @@ def status(graph: "DragGraph", json: options.Json = False) -> None:
 
 @app.command()
 @options.with_settings(*options.STORE)
-def traffic(graph: "DragGraph", json: options.Json = False) -> None:
+def traffic(graph: "options.Graph", json: options.Json = False) -> None:
     """List the traffic between this site and its cloud, by day and kind: requests, texts and bytes of bodies.
 
     `texts` counts what left this site: summaries, released passages, and questions with their options.
@@ -110,7 +111,7 @@ def traffic(graph: "DragGraph", json: options.Json = False) -> None:
 @app.command()
 @options.with_settings(*options.PANELS["Student"], "candidates", "gate", *options.PANELS["Privacy"], *options.PANELS["Store"])
 def calibrate(
-    graph: "DragGraph",
+    graph: "options.Graph",
     questions: Annotated[Path, typer.Argument(help="Questions with gold answers, in a file as for `distill`.")],
     cloud_rate: Annotated[
         float | None,

@@ -12,7 +12,6 @@ from .output import Force, require_picture
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from drag_graph.app.application import DragGraph
     from drag_graph.app.evaluation_group import EvaluationResult
     from drag_graph.settings import Settings
 
@@ -32,8 +31,7 @@ app = typer.Typer(cls=TaskGroup, no_args_is_help=True, help="Measure what the ev
 Data = Annotated[Path | None, typer.Option("--data", help="Folder with TASK.jsonl, instead of the Hugging Face hub.")]
 Evidence = Annotated[str, typer.Option("--evidence", help="Key of a row's own evidence, instead of a --teacher.")]
 Modes = Annotated[
-    str,
-    typer.Option("--modes", help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine."),
+    str, typer.Option("--modes", help="Comma-separated: none, evidence, graph, combined, shuffled, rotated, bm25, cosine.")
 ]
 Documents = Annotated[Path | None, typer.Option("--documents", help="File or folder for bm25 and cosine.")]
 Search = Annotated[bool, typer.Option("--search", help="Take the lines from a search of the store. Nothing is distilled.")]
@@ -46,7 +44,7 @@ Outcome = Annotated[Path, typer.Argument(help="Folder of an outcome.", show_defa
 @app.command("run")
 @options.with_settings(*options.DISTILLING, *options.PANELS["Student"])
 def run(
-    graph: "DragGraph",
+    graph: "options.Graph",
     task: Annotated[str, typer.Argument(help="A public question set, or a FILE.jsonl of questions with answers.")],
     data: Data = None,
     evidence: Evidence = "",
@@ -109,7 +107,7 @@ def _report_failures(result: "EvaluationResult") -> None:
 @app.command()
 @options.with_settings("student_base_url", "workers", "privacy")
 def compare(
-    graph: "DragGraph",
+    graph: "options.Graph",
     first: Outcome,
     second: Annotated[Path, typer.Argument(help="Folder of another outcome of the same items.", show_default=False)],
     mode: Annotated[str, typer.Option("--mode", help="The mode to compare; FIRST,SECOND for two modes.")] = "graph",
@@ -176,7 +174,7 @@ def compare(
 @options.with_settings()
 def picture(
     settings: "Settings",
-    graph: "DragGraph",
+    graph: "options.Graph",
     folders: Annotated[list[Path], typer.Argument(help="Folders of outcomes.", show_default=False)],
     over: Annotated[str, typer.Option("--over", help="The setting in which they differ: max_lines, top_k, threshold ...")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The picture: .svg, .png or .pdf.")] = Path("sweep.svg"),
@@ -194,7 +192,7 @@ def picture(
 @app.command()
 @options.with_settings(*options.DISTILLING, *options.PANELS["Student"])
 def table(
-    graph: "DragGraph",
+    graph: "options.Graph",
     flags: "Mapping[str, Any]",
     file: Annotated[Path, typer.Argument(help="The table's file, as in examples/paper.", show_default=False)],
     data: Data = None,

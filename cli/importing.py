@@ -1,8 +1,8 @@
-"""`drag-graph import`."""
+"""`drag-graph import | export`."""
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -11,8 +11,9 @@ from .output import STANDARD, exit_with, refuse, report_of
 from .render_documents import print_report
 
 if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
     from drag_graph.manage.subgraph_import import ImportReport
+    from drag_graph.report.graph_formats import GraphFormat
+
 
 SHOWN = 20
 """Lines listed in the text output; --json lists all."""
@@ -20,11 +21,11 @@ SHOWN = 20
 
 @options.with_settings(*options.STORE)
 def import_(
-    graph: "DragGraph",
+    graph: "options.Graph",
     file: Annotated[
         Path,
         typer.Argument(
-            help="File from `export --format subgraphs`, also compressed; - is standard input. With --from: a folder.",
+            help="File from `export --format subgraphs`, also compressed; - is standard input. With --from: a folder."
         ),
     ],
     origin: Annotated[
@@ -91,3 +92,47 @@ def _print_left_out(report: "ImportReport") -> None:
         typer.echo(f"… and {total - SHOWN} more lines; --json lists up to 1,000.", err=True)
     if report.counts["conflict"]:
         typer.echo("Add --replace to replace the stored content.", err=True)
+
+
+Format = Annotated[
+    Literal["jsonl", "subgraphs", "graphml", "csv", "cypher"],
+    typer.Option(
+        "--format",
+        help="jsonl: one line for each node and edge, to compare stores. subgraphs: what `import` reads. graphml, csv (a ZIP"
+        " archive for LOAD CSV) and cypher (a script): for other programs.",
+    ),
+]
+
+
+@options.with_settings(*options.STORE, to_file=True)
+def export(
+    graph: "options.Graph",
+    format: Format = "jsonl",  # noqa: A002
+    full: Annotated[
+        bool, typer.Option("--full", help="Include times, costs, vectors and snapshots; not with subgraphs.")
+    ] = False,
+) -> None:
+    """Export the whole graph.
+
+    `jsonl` has one line for each node and edge, in canonical order: stores with equal content give equal bytes on every engine.
+    `subgraphs` has one line for each source, with times, costs and vectors, but without answers and concepts.
+    The other formats write a value that they do not support as text, and list it on stderr.
+
+    Examples:
+      drag-graph export --format jsonl -o graph.jsonl
+      drag-graph export --format subgraphs -o graph.subgraphs
+      drag-graph export --format csv -o graph.zip
+    """
+    if format in ("jsonl", "subgraphs"):
+        number = 0
+        for number, line in enumerate(graph.export(format, full=full), start=1):  # noqa: B007 - the last number is the total
+            sys.stdout.write(line + "\n")
+        is_empty = number <= (2 if format == "subgraphs" else 0)  # only the head and the end
+    else:
+        report = graph.export_graph(cast("GraphFormat", format), sys.stdout.buffer, full=full)
+        for (name, how), count in sorted(report.rewritten.items()):
+            typer.echo(f"{name}: {count} values as {how}", err=True)
+        typer.echo(f"{report.nodes} nodes, {report.relationships} relationships", err=True)
+        is_empty = not report.nodes
+    if is_empty:
+        typer.echo(f"Nothing is stored in namespace {graph.settings.namespace!r} of {graph.settings.store}.", err=True)

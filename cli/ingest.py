@@ -10,7 +10,6 @@ from . import options, progress, render, render_documents
 from .output import STANDARD, exit_with, refuse, report_of
 
 if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
     from drag_graph.jobs.ingest_job import IngestReport
 
     from .service_client import JobReport, ServiceClient
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 @options.with_settings(*options.INGESTING, through_service=True)
 def ingest(
-    graph: "DragGraph | ServiceClient",
+    graph: "options.Graph | ServiceClient",
     paths: Annotated[list[Path], typer.Argument(help="Files and folders; - is standard input.", metavar="PATH")],
     name: Annotated[str | None, typer.Option("--name", help="With -: the name of the document.")] = None,
     sync: Annotated[bool, typer.Option("--sync", help="Erase stored documents of these folders whose file is gone.")] = False,

@@ -1,13 +1,10 @@
 """`drag-graph keys`: who may call the service."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from . import options, render
-
-if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
 
 app = typer.Typer(no_args_is_help=True, help="Manage who may call the service: add a key, list keys, revoke one.")
 KeyName = Annotated[str, typer.Argument(help="Name of the key.", show_default=False)]
@@ -16,7 +13,7 @@ KeyName = Annotated[str, typer.Argument(help="Name of the key.", show_default=Fa
 @app.command()
 @options.with_settings("store", "ledger")
 def add(
-    graph: "DragGraph",
+    graph: "options.Graph",
     name: KeyName,
     role: Annotated[
         Literal["reader", "editor", "admin"],
@@ -50,7 +47,7 @@ def add(
 
 @app.command("list")
 @options.with_settings("store", "ledger")
-def list_(graph: "DragGraph", json: options.Json = False) -> None:
+def list_(graph: "options.Graph", json: options.Json = False) -> None:
     """List the keys, including expired and revoked ones, and what their jobs have spent.
 
     Example: drag-graph keys list
@@ -73,7 +70,7 @@ def list_(graph: "DragGraph", json: options.Json = False) -> None:
 
 @app.command()
 @options.with_settings("store", "ledger")
-def revoke(graph: "DragGraph", name: KeyName, json: options.Json = False) -> None:
+def revoke(graph: "options.Graph", name: KeyName, json: options.Json = False) -> None:
     """Revoke a key for good. A running service refuses it at once.
 
     Example: drag-graph keys revoke nightly

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from functools import wraps
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin
 
 import typer
 
@@ -67,6 +67,8 @@ INGESTING = (
     *("strategy", "merge", "threshold"),
     *PANELS["Store"],
 )
+Graph: TypeAlias = "DragGraph"
+"""The application, as a command receives it."""
 Command = Callable[..., int | None]
 """A command returns its exit code, or None for 0."""
 RAY = {"ray_address": "--address", "ray_processes": "--processes"}

@@ -28,13 +28,7 @@ _ARGUMENT = re.compile(r"`([a-z_]+)=([^`]+)`")
 
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Write to a new file. - is stdout.",
-        show_default="-",
-        rich_help_panel=OUTPUT_PANEL,
-    ),
+    typer.Option("--output", "-o", help="Write to a new file. - is stdout.", show_default="-", rich_help_panel=OUTPUT_PANEL),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.", rich_help_panel=OUTPUT_PANEL)]
 

@@ -9,7 +9,6 @@ import typer
 from . import options, render
 
 if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
     from drag_graph.app.privacy_group import PrivacyCheck
 
 app = typer.Typer(no_args_is_help=True, help="Check what the privacy gate would send.")
@@ -19,7 +18,7 @@ Files = Annotated[list[Path] | None, typer.Argument(help="Exported files to sear
 @app.command()
 @options.with_settings("privacy", "namespace", "domain", "rewriter", "rewriter_base_url", to_file=True)
 def check(
-    graph: "DragGraph",
+    graph: "options.Graph",
     file: Annotated[Path, typer.Argument(help="Questions as JSONL or CSV, - for standard input.", show_default=False)],
     why: Annotated[bool, typer.Option("--why", help="Also show what was recognised but kept, and why.")] = False,
     page: Annotated[bool, typer.Option("--page", help="Print a web page.")] = False,
@@ -48,7 +47,7 @@ def check(
 @app.command()
 @options.with_settings(*options.STORE, "ledger")
 def reveal(
-    graph: "DragGraph",
+    graph: "options.Graph",
     answer_id: Annotated[str, typer.Argument(help="The answer's id, its beginning, or the input's id of its question.")],
     json: options.Json = False,
 ) -> None:
@@ -73,7 +72,7 @@ def reveal(
 
 @app.command()
 @options.with_settings("privacy", *options.STORE, "ledger")
-def scan(graph: "DragGraph", files: Files = None, json: options.Json = False) -> None:
+def scan(graph: "options.Graph", files: Files = None, json: options.Json = False) -> None:
     """Search the store, its ledger and exported files for details that the gate would have replaced.
 
     Prints places and types, not the texts.

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -12,38 +11,29 @@ if TYPE_CHECKING:
     from drag_graph.ports.model_roles import OnToken
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """How far the work is. `what` is counted; `total` is None if it is unknown; `waiting_for` is "" unless the work waits."""
-
-    what: str
-    done: int = 0
-    total: int | None = None
-    cost_usd: float = 0.0
-    waiting_for: str = ""
+Show = Callable[[str, "RunProgress"], None]
+"""Called with what is counted, and how far the work is."""
 
 
 class ProgressDisplay:
     """Callbacks for the methods of the application; each reports the state of the work in its own form."""
 
-    def __init__(self, what: str, show: Callable[[State], None]) -> None:
-        self._state, self._show = State(what), show
+    def __init__(self, what: str, show: Show) -> None:
+        self._what, self._show = what, show
 
     def count(self, done: int) -> None:
         """Report the number of finished items."""
-        self._set(replace(self._state, done=done))
+        self.stage(self._what, done, None)
 
     def run(self, run: "RunProgress") -> None:
         """Report the state of a run."""
-        self._set(State(self._state.what, run.done, run.total, run.cost_usd, run.waiting_for))
+        self._show(self._what, run)
 
-    def stage(self, what: str, done: int, total: int) -> None:
+    def stage(self, what: str, done: int, total: int | None) -> None:
         """Report what is counted, the number of finished items and their total."""
-        self._set(State(what, done, total))
+        from drag_graph.jobs.runner import RunProgress
 
-    def _set(self, state: State) -> None:
-        self._state = state
-        self._show(state)
+        self._show(what, RunProgress(done, total))
 
 
 @contextmanager
@@ -74,7 +64,7 @@ def progress(*, quiet: bool, priced: bool = True, what: str = "queries") -> Iter
     """Show rate, cost and remaining time on a terminal. `priced`: whether to show the cost."""
     stderr = Console(stderr=True)
     if quiet or not stderr.is_terminal:
-        yield ProgressDisplay(what, lambda _state: None)
+        yield ProgressDisplay(what, lambda _what, _state: None)
         return
     from rich import progress as bars
 
@@ -90,9 +80,15 @@ def progress(*, quiet: bool, priced: bool = True, what: str = "queries") -> Iter
     with bars.Progress(*columns, console=stderr, transient=True) as bar:
         task = bar.add_task(what.capitalize(), total=None, cost=0.0, waits="")
 
-        def show(state: State) -> None:
+        def show(counted: str, state: "RunProgress") -> None:
             waits = f"waiting for {escape(state.waiting_for)}" if state.waiting_for else ""
-            name = state.what.capitalize()
-            bar.update(task, description=name, completed=state.done, total=state.total, cost=state.cost_usd, waits=waits)
+            bar.update(
+                task,
+                description=counted.capitalize(),
+                completed=state.done,
+                total=state.total,
+                cost=state.cost_usd,
+                waits=waits,
+            )
 
         yield ProgressDisplay(what, show)

@@ -1,5 +1,7 @@
-"""How answers, lists of answers and stored subgraphs are printed."""
+"""How answers, audits, search results and stored subgraphs are printed."""
 
+import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,9 +13,60 @@ from drag_graph.report.terminal_text import printable
 from .render import SHORT, console, disputed, document, escape, hanging, lists_of, place_of, shorten, table, write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from drag_graph.app.answer_results import AnswerList, GivenAnswers, SourceList, StoredSubgraph
+
+
+COLUMNS = ("source", "date", "score", "found by (rank)", "id")
+
+
+def results(found: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print the document of a search: the sources, then the spans and the edges."""
+    if as_json:
+        document(found)
+        return
+    if reason := found.get("reason"):
+        console().print(f"{escape(reason[:1].upper() + reason[1:])}.")
+        return
+    rows = [
+        (one["name"], one.get("date", ""), f"{one['score']:.2f}", lists_of(one["lists"]), one["id"][:SHORT])
+        for one in found["sources"]
+    ]
+    table(COLUMNS, rows, wrapped=("source", "found by (rank)"), optional=("date", "id"))
+    names = {one["id"]: one["name"] for one in found["sources"]}
+    for title in ("Spans", "Edges"):
+        lines = found[title.lower()]
+        if lines:
+            console().print(f"[bold]{title}[/bold]")
+        for line in lines:
+            _found_line(line, names.get(line["source_id"], ""))
+
+
+def _found_line(line: Mapping[str, Any], name: str) -> None:
+    """Print a line with its score, then its place, the lists that found it, and its claims."""
+    place = place_of(line["document"], headings=True) if "document" in line else printable(name)
+    claims = ", ".join(id_[:SHORT] for id_ in line.get("claims", ()))
+    origin = f"  ({'; '.join(filter(None, (place, lists_of(line['lists']), claims and f'claim {claims}')))})"
+    hanging(f"{line['score']:6.2f} ", Text.assemble(printable(line["text"]), (origin, "dim")))
+
+
+def audit(document: dict[str, Any], form: str) -> None:
+    """Print the document of an audit as `table` (a tree), `json`, `prov` or `html`."""
+    if form == "html":
+        from drag_graph.report.audit_views import why_page
+
+        write(why_page(document))
+    elif form == "table":
+        from drag_graph.report.audit_tree import audit_notes, audit_tree
+
+        out = console()
+        out.print(audit_tree(document))
+        for note in audit_notes(document):
+            out.print(Text(note))
+    else:
+        from drag_graph.report.prov import prov_document
+
+        write(json.dumps(prov_document(document) if form == "prov" else document, ensure_ascii=False, indent=2))
+
 
 TEXT_WIDTH = 60
 """Characters of an answer's text in a table."""

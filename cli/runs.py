@@ -1,7 +1,7 @@
 """`drag-graph runs`."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,16 +10,13 @@ from drag_graph.ports.run_journal import Status
 from . import options, render_runs
 from .output import refuse
 
-if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
-
 app = typer.Typer(no_args_is_help=False, help="List the last runs, or show one: complete, pending, quarantined.")
 
 
 @app.callback(invoke_without_command=True)
 @options.with_settings("ledger", *options.STORE)
 def runs(
-    graph: "DragGraph",
+    graph: "options.Graph",
     flags: Mapping[str, Any],
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of runs.")] = 20,
@@ -40,7 +37,7 @@ def runs(
 @app.command()
 @options.with_settings("ledger", *options.STORE)
 def show(
-    graph: "DragGraph",
+    graph: "options.Graph",
     run_id: Annotated[str, typer.Argument(help="The run's id, or the beginning of it.", show_default=False)],
     status: Annotated[
         Status | None, typer.Option("--status", help="Only queries with this status.", show_default=False)
@@ -59,8 +56,7 @@ def show(
 @app.command("give-up")
 @options.with_settings("ledger", *options.STORE)
 def give_up(
-    graph: "DragGraph",
-    batch_id: Annotated[str, typer.Argument(help="The batch's id at the provider.", show_default=False)],
+    graph: "options.Graph", batch_id: Annotated[str, typer.Argument(help="The batch's id at the provider.", show_default=False)]
 ) -> None:
     """Give up a batch whose replies are lost. It counts as paid in full, and its requests are repeated.
 

@@ -1,14 +1,46 @@
-"""`drag-graph serve`."""
+"""`drag-graph serve | mcp`, and what `cloud serve` shares with them."""
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from . import options
-from .serving import run
+from . import options, render
 
-if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
+
+def run(
+    graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], *, as_json: bool, is_cloud: bool = False
+) -> None:
+    """Serve until Ctrl-C or SIGTERM. `place` and `limits` are the values of `ServicePlace` and `Limits`."""
+    import threading
+    from contextlib import closing, nullcontext
+
+    from drag_graph import log
+    from drag_graph.compose.site_setup import require_service_packages
+    from drag_graph.concurrency.interruption import on_end
+
+    require_service_packages()
+    from drag_graph.service.keys import KeyRing
+    from drag_graph.service.limits import Limits
+    from drag_graph.service.server import ServicePlace, served
+
+    log.configure("info", as_json=True)
+    ended = threading.Event()
+    with (
+        closing(KeyRing(graph.settings.service_records_path)) as ring,
+        on_end(ended.set),
+        graph.cloud.opened() if is_cloud else nullcontext() as cloud,
+        served(graph, ServicePlace(*place), Limits(**limits), ring, cloud) as running,
+    ):
+        needs_key = is_cloud or not ring.is_empty()
+        if as_json:
+            render.document({"address": running.address, "store": graph.settings.store, "needs_key": needs_key})
+        else:
+            what = "sites" if is_cloud else graph.settings.store
+            render.write(f"Serving {what} at {running.address}. Stop with Ctrl-C.\n")
+            if not needs_key:
+                render.write("No key is required, so every program on this machine can use it.\n")
+        ended.wait()
 
 
 @options.with_settings(
@@ -20,7 +52,7 @@ if TYPE_CHECKING:
     *options.PANELS["Store"],
 )
 def serve(
-    graph: "DragGraph",
+    graph: "options.Graph",
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on. Beyond this machine, keys and TLS are required.")
     ] = "127.0.0.1",
@@ -50,3 +82,42 @@ def serve(
     """
     limits = {"hosts": tuple(allow_host or ()), "origins": tuple(cors_origin or ()), "allows_urls": allow_urls}
     run(graph, (host, port, tls_cert, tls_key, behind_proxy), limits, as_json=json)
+
+
+@options.with_settings(
+    *options.PANELS["Student"],
+    *options.PANELS["Teacher"],
+    *options.PANELS["Documents"],
+    *options.PANELS["Privacy"],
+    *options.PANELS["Store"],
+)
+def mcp(
+    graph: "options.Graph",
+    allow_writes: Annotated[
+        bool, typer.Option("--allow-writes", help="Also offer the tools that write: distill, ingest, correct.")
+    ] = False,
+    allow_files: Annotated[
+        Path | None,
+        typer.Option("--allow-files", help="Also offer a tool that reads files from this folder.", show_default=False),
+    ] = None,
+) -> None:
+    """Let a program with a language model use the store, over MCP on stdin and stdout.
+
+    The program starts this command; a person does not. Its tools see one namespace. --budget-usd limits the total
+    cost of all distillations in one run. Without it, each call must state a budget. A running service offers the same tools
+    at the path /mcp.
+
+    Examples:
+      drag-graph mcp --store graph.lbug --student ollama/llama3.1
+      drag-graph mcp --allow-writes --allow-files ~/papers --teacher gpt-4o-mini --budget-usd 2
+    """
+    import asyncio
+    import signal
+
+    from drag_graph.compose.site_setup import require_service_packages
+
+    require_service_packages()
+    from drag_graph.service.mcp_local import LocalDesk, serve_stdio
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input cannot be interrupted otherwise
+    asyncio.run(serve_stdio(LocalDesk(graph, allow_writes=allow_writes, files=allow_files)))

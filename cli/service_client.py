@@ -25,6 +25,7 @@ from .output import STANDARD
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
     from drag_graph.app.questions import Questions
+    from drag_graph.inputs import InputLine
     from drag_graph.jobs.runner import OnProgress
     from drag_graph.ports.run_journal import QueryResult
     from drag_graph.service.discovery import RunningService
@@ -60,14 +61,6 @@ class ServiceReply:
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedLine:
-    """A line of the input that is not a question."""
-
-    number: int
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
 class JobReport(ServiceReply):
     """The report of a job that has ended, as `RunReport` and `IngestReport` show it. `stopped` is why it ended early."""
 
@@ -91,9 +84,11 @@ class JobReport(ServiceReply):
         return str(self.document["run_id"])
 
     @property
-    def rejected(self) -> list[RejectedLine]:
+    def rejected(self) -> "list[InputLine]":
         """The lines that are not questions."""
-        return [RejectedLine(line["line"], line["reason"]) for line in self.document["rejected"]]
+        from drag_graph.inputs import InputLine
+
+        return [InputLine(line["line"], problem=line["reason"]) for line in self.document["rejected"]]
 
     def results(self) -> "Iterator[QueryResult]":
         """Yield the results in the input's order."""

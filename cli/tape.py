@@ -3,21 +3,18 @@
 import json as json_
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from . import options
-
-if TYPE_CHECKING:
-    from drag_graph.app.application import DragGraph
 
 app = typer.Typer(no_args_is_help=True, help="Export and import recorded replies; list unusable ones.")
 
 
 @app.command("export")
 @options.with_settings("ledger", *options.STORE, to_file=True)
-def export_(graph: "DragGraph") -> None:
+def export_(graph: "options.Graph") -> None:
     """Write the teacher's replies as JSON lines. `--teacher tape:FILE` replays the file offline.
 
     Example: drag-graph tape export --output teacher.tape
@@ -28,7 +25,7 @@ def export_(graph: "DragGraph") -> None:
 @app.command("import")
 @options.with_settings("ledger", *options.STORE)
 def import_(
-    graph: "DragGraph",
+    graph: "options.Graph",
     file: Annotated[Path, typer.Argument(help="A file of `tape export`.", exists=True, dir_okay=False, show_default=False)],
 ) -> None:
     """Add the replies of a file to the ledger. Distilling then reuses them at no cost.
@@ -42,7 +39,7 @@ def import_(
 @app.command()
 @options.with_settings("ledger", *options.STORE)
 def quarantined(
-    graph: "DragGraph", query_id: Annotated[str, typer.Argument(help="Only replies about this query.")] = ""
+    graph: "options.Graph", query_id: Annotated[str, typer.Argument(help="Only replies about this query.")] = ""
 ) -> None:
     """Print the unusable replies as JSON lines: the error and the model's last text.
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 import drag_graph
 from cli import command_table, options
 from drag_graph import errors
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.ask.student_prompt import render
 from drag_graph.model import Line
 from drag_graph.ports.model_roles import Layout

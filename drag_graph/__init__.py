@@ -10,8 +10,8 @@ from drag_graph.version import __version__
 
 if TYPE_CHECKING:
     from drag_graph.app import AsyncDragGraph, DragGraph, RunHandle
-    from drag_graph.app.answer_audit import Audit
     from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
+    from drag_graph.app.answer_tracing import Audit
     from drag_graph.errors import (
         BudgetReached,
         ConfigurationError,
@@ -60,7 +60,7 @@ __all__ = [
 ]
 _MODULES = {
     **dict.fromkeys(("AsyncDragGraph", "DragGraph", "RunHandle"), "app"),
-    "Audit": "app.answer_audit",
+    "Audit": "app.answer_tracing",
     **dict.fromkeys(("GivenAnswer", "GivenAnswers"), "app.answer_results"),
     **dict.fromkeys(("BudgetReached", "ConfigurationError", "DragGraphError", "Interrupted", "ModelError"), "errors"),
     **dict.fromkeys(("NotStored", "ReplyError", "StoreError", "Withheld"), "errors"),

@@ -29,7 +29,7 @@ from workers import PASSWORD, is_worker, never_executed, run_server, shared_fold
 
 from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.stores.neo4j.server import stop_server
-from drag_graph.stores.neo4j.server.java import find_java
+from drag_graph.stores.neo4j.server.libraries import find_java
 from drag_graph.stores.neo4j.server.releases import release_of
 from drag_graph.testing.server import ScriptedServer
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
-from drag_graph.app.answer_audit import Audit
-from drag_graph.app.answer_tracing import Tracing
+from drag_graph.app.answer_tracing import Audit, Tracing
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.errors import DragGraphError, StoreError
 from drag_graph.graph.rejected_claims import claims_of_edges

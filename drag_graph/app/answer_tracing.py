@@ -1,11 +1,68 @@
 """Trace answers back to evidence and teacher calls."""
 
-from drag_graph.app.answer_audit import Audit
-from drag_graph.app.document_files import compare_with_files
-from drag_graph.app.resource_user import ResourceUser
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from drag_graph.app.resources import ResourceUser
 from drag_graph.compose.store_opening import recorded_requests
+from drag_graph.documents.file_loaders import LARGEST
 from drag_graph.model import Answer
 from drag_graph.report.audit_document import answer_document, compare_with_store, seen_by_teacher
+from drag_graph.report.prov import prov_document
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The way back from an answer: context lines, edges, triples, evidence, teacher calls."""
+
+    document: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `audit --json` document."""
+        return self.document
+
+    def to_prov(self) -> dict[str, Any]:
+        """Return it as W3C PROV-JSON."""
+        return prov_document(self.document)
+
+    def to_html(self) -> str:
+        """Return it as a page that opens offline."""
+        from drag_graph.report.audit_views import why_page
+
+        return why_page(self.document)
+
+    def __str__(self) -> str:
+        from drag_graph.report.audit_tree import audit_text
+
+        return audit_text(self.document)
+
+
+def compare_with_files(documents: Iterable[dict[str, Any]]) -> None:
+    """Set `file` of each document of an audit: a key of `FILE_STATES`, or None if it is no file or has no recorded version."""
+    for item in documents:
+        item["file"] = file_state(item["moved_to"] or item["uri"], item["sha256"])
+
+
+def file_state(uri: str, sha256: str) -> str | None:
+    """Compare the file at an address with the hash of what was read. A file above the limit of `ingest` is not read."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or not sha256:
+        return None
+    path = Path(url2pathname(parts.path))
+    try:
+        if parts.netloc not in {"", "localhost"} or (path.is_file() and path.stat().st_size > LARGEST):
+            return "not compared"
+        if not path.is_file():
+            return "missing"
+        with path.open("rb") as file:
+            return "unchanged" if hashlib.file_digest(file, "sha256").hexdigest() == sha256 else "changed"
+    except OSError:
+        return "not compared"
 
 
 class Tracing(ResourceUser):

@@ -4,20 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from drag_graph.app.answer_audit import Audit
-from drag_graph.app.answer_results import (
-    AnswerList,
-    GivenAnswer,
-    GivenAnswers,
-    SourceList,
-    StoredAnswer,
-    StoredSubgraph,
-)
-from drag_graph.app.answer_tracing import Tracing
-from drag_graph.app.questions import Questions, as_questions, one_question, question_lines, source_of
-from drag_graph.app.resource_user import ResourceUser
-from drag_graph.app.resources import Resources
-from drag_graph.app.restrictions import restriction
+from drag_graph.app.answer_results import AnswerList, GivenAnswer, GivenAnswers, SourceList, StoredAnswer, StoredSubgraph
+from drag_graph.app.answer_tracing import Audit, Tracing
+from drag_graph.app.questions import Questions, as_questions, one_question, question_lines, restriction, source_of
+from drag_graph.app.resources import Resources, ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import UNKEPT, Asker

@@ -2,35 +2,71 @@
 
 import _thread
 import os
+import re
 import threading
 import weakref
+from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
 from drag_graph.app.answering import Answering
 from drag_graph.app.cloud_group import CloudGroup
-from drag_graph.app.configuration import Configuration, configuration_of
 from drag_graph.app.correcting import Correcting
 from drag_graph.app.distilling import Distilling
 from drag_graph.app.evaluation_group import EvaluationGroup
 from drag_graph.app.exchange import Exchange
 from drag_graph.app.ingesting import Ingesting
 from drag_graph.app.linking import Linking
-from drag_graph.app.pictures import Pictures
 from drag_graph.app.privacy_group import PrivacyGroup
 from drag_graph.app.resources import Resources
-from drag_graph.app.runs_group import RunsGroup
+from drag_graph.app.runs_group import RunsGroup, TapeGroup
 from drag_graph.app.searching import Searching
 from drag_graph.app.service_group import ServiceGroup
 from drag_graph.app.sites_group import SitesGroup
 from drag_graph.app.store_group import StoreGroup
-from drag_graph.app.tape_group import TapeGroup
+from drag_graph.distill.plans import chosen
 from drag_graph.errors import ConfigurationError
-from drag_graph.settings import Settings, changed_settings, load_settings
+from drag_graph.privacy.local_rewriter import guard
+from drag_graph.settings import Settings, changed_settings, load_settings, origins
+
+_USER = re.compile(r"(?<=://)[^/@\s]+@")
+"""User and password inside an address."""
 
 
-class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Pictures, Correcting, Exchange):
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Every setting by name, and `name_model`, with which the privacy gate finds names.
+
+    Secrets, and users and passwords inside addresses, are masked.
+
+    An origin is `flag` (also an argument in Python), the name of a variable, `drag-graph.toml`, the plan that implies the
+    value, or `default`.
+    """
+
+    values: dict[str, Any]
+    origins: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `config --json` document."""
+        return {name: {"value": value, "origin": self.origins[name]} for name, value in self.values.items()}
+
+
+def configuration_of(settings: Settings) -> Configuration:
+    """Return the configuration of these settings. A value that no variable or file explains is that of a flag."""
+    elsewhere = load_settings()
+    flags = {name: value for name in Settings.model_fields if (value := getattr(settings, name)) != getattr(elsewhere, name)}
+    values, found = settings.model_dump(mode="json"), origins(flags)
+    for name, value in values.items():
+        if value is None and (implied := chosen(settings, name)) is not None:
+            values[name], found[name] = implied, f"--plan {settings.plan}"
+        elif isinstance(value, str):
+            values[name] = _USER.sub("***@", value)
+    values["name_model"], found["name_model"] = guard(), "installed packages"
+    return Configuration(values, found)
+
+
+class DragGraph(Answering, Searching, Distilling, Ingesting, Linking, Correcting, Exchange):
     """A knowledge graph in a store, with the models that fill it and answer from it. Thread-safe.
 
     Arguments are settings by name. They win over `settings`, or without it over the environment (`DRAG_GRAPH_*`) and

@@ -12,7 +12,7 @@ from types import FunctionType, TracebackType
 from typing import Any, Self, get_origin
 
 from drag_graph.app.application import DragGraph
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.settings import Settings
 
 THREADS = 32

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from getpass import getuser
 from typing import Any
 
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.manage.short_ids import full_target
 from drag_graph.ports.correction_store import Correction, Verdict

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from drag_graph.app.questions import Questions, as_questions, question_lines, source_of
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.model_factories import check_batches, check_teacher, make_pricing
 from drag_graph.compose.session import Session, estimate_basis
@@ -18,7 +18,7 @@ from drag_graph.distill.cost_estimate import estimate
 from drag_graph.errors import ConfigurationError
 from drag_graph.jobs.run_report import RunReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
-from drag_graph.jobs.stale_queries import Due, due, stale_lines
+from drag_graph.jobs.stale_queries import KIND, Due, due, stale_lines, stale_source
 from drag_graph.ledger import Ledger
 from drag_graph.ports.graph_store import GraphStore, Staleness
 from drag_graph.ports.run_journal import STATUSES, QueryResult, Status
@@ -137,19 +137,15 @@ class Distilling(ResourceUser):
             with resources.writing(create=False) as session:
                 meter = ProgressMeter(sum(1 for _ in _due(session.store, reasons, limit)), on_progress)
                 stale = stale_lines(session.store, _due(session.store, reasons, limit))
-                refresher = session.refresher(reasons, job, retry_quarantined=retry_quarantined, interruption=interruption)
+                source = job or stale_source(reasons, datetime.now(UTC))
+                options: dict[str, Any] = {"retry_quarantined": retry_quarantined, "interruption": interruption}
+                refresher = session.distiller(source, kind=KIND, **options)
                 return _kept(session, refresher.run(stale, meter.count))
 
         return RunHandle(run, resources, wait=wait)
 
     def estimate_refresh(
-        self,
-        *,
-        expired: bool = False,
-        failed: bool = False,
-        corrected: bool = False,
-        limit: int | None = None,
-        **settings: Any,
+        self, *, expired: bool = False, failed: bool = False, corrected: bool = False, limit: int | None = None, **settings: Any
     ) -> RefreshEstimate:
         """Return the queries that are due, and the calls, tokens and price that `refresh` would take."""
         resources, reasons = self._resources.changed(settings), _reasons(expired=expired, failed=failed, corrected=corrected)

@@ -9,8 +9,7 @@ from typing import Any
 
 from drag_graph.app.evaluation_table import EvaluationTable, make_table
 from drag_graph.app.evaluation_work import EvaluationPlan, EvaluationWork, OnProgress, check_modes
-from drag_graph.app.resource_user import ResourceUser
-from drag_graph.app.resources import Resources
+from drag_graph.app.resources import Resources, ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError

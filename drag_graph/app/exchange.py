@@ -7,8 +7,7 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args
 
-from drag_graph.app.resource_user import ResourceUser
-from drag_graph.app.resources import Resources
+from drag_graph.app.resources import Resources, ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.model_factories import asked_as
 from drag_graph.concurrency.interruption import Interruption

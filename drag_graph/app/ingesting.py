@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.app.distilling import Estimate
-from drag_graph.app.resource_user import ResourceUser
-from drag_graph.app.resources import Resources
+from drag_graph.app.resources import Resources, ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.document_setup import foreseen, make_ingester
 from drag_graph.compose.model_factories import role_name

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.compose.community_setup import make_communities
+from drag_graph.compose.document_setup import make_communities
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.graph.names import concept_id, concept_key, same_as_id

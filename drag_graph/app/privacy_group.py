@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.app.questions import Questions, question_lines
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.compose.model_factories import asked_as, make_reworder, opened_vault
 from drag_graph.compose.store_opening import open_ledger
 from drag_graph.errors import ConfigurationError

@@ -24,6 +24,7 @@ from drag_graph.settings import Settings, changed_settings
 if TYPE_CHECKING:
     from drag_graph.privacy.privacy_gate import PrivacyGate
 
+
 STORE = ("store", "neo4j_username", "neo4j_password", "neo4j_database", "store_timeout")
 """Settings of the one store that an application is opened on."""
 KEEP_TIMEOUT = 1.0
@@ -222,3 +223,12 @@ class Resources:
         """Return the model that checks answers; None if none is set."""
         key = ("checker", settings.model_for("checker"), settings.quantisation)
         return self._shared.once(key, lambda: make_checker(settings))
+
+
+class ResourceUser:
+    """A group of methods that work on the same resources."""
+
+    _resources: Resources
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources

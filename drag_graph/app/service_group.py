@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.errors import NotStored
 from drag_graph.service.keys import KeyRing, KeyRole, ServiceKey
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from drag_graph.app.questions import Questions, question_lines
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import CloudError, CloudUnavailable, ConfigurationError, InputError

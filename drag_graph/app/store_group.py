@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.manage.verification import problems
 from drag_graph.ports.graph_store import GraphStore, Problem

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,6 +43,7 @@ class _Question:
     withheld: str = ""
 
 
+@dataclass(eq=False)
 class Asker:
     """Answers questions from one store with one student. Each thread needs one of its own.
 
@@ -52,45 +53,32 @@ class Asker:
     not asked. `instruction` replaces ours for open questions.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        store: GraphStore,
-        embedder: Embedder,
-        student: Student,
-        *,
-        unkept: str = "",
-        gate: Gate | None = None,
-        on_this_machine: bool = True,
-        reranker: Reranker | None = None,
-        reranks_here: bool = True,
-        only: Restriction = EVERYTHING,
-        checker: Student | None = None,
-        quoting: Student | None = None,
-        instruction: str = "",
-    ) -> None:
-        self._settings = settings
-        self._store = store
-        self._unkept = unkept
-        self._student = student
-        self._embedder = embedder
-        self._only = only
-        self._reranker = reranker
-        self._reranks_here = reranks_here
-        self._gate = gate
-        self._on_this_machine = on_this_machine
-        self._checker = AnswerChecker(embedder, checker)
-        self._quoting = quoting
-        self._instruction = instruction
+    settings: Settings
+    store: GraphStore
+    embedder: Embedder
+    student: Student
+    _: KW_ONLY
+    unkept: str = ""
+    gate: Gate | None = None
+    on_this_machine: bool = True
+    reranker: Reranker | None = None
+    reranks_here: bool = True
+    only: Restriction = EVERYTHING
+    checker: Student | None = None
+    quoting: Student | None = None
+    instruction: str = ""
+
+    def __post_init__(self) -> None:
+        self._checker = AnswerChecker(self.embedder, self.checker)
 
     @property
     def _finder(self) -> Finder:
         """The line finder for the next question. It applies the corrections that are stored at that time."""
-        return Finder(self._settings, self._store, self._embedder, self._only)
+        return Finder(self.settings, self.store, self.embedder, self.only)
 
     def ask_stored(self, prefix: str, asked_as: Collection[str] = (), on_token: OnToken | None = None) -> AskResult:
         """Ask a stored query. Takes the arguments of `full_id` and raises its errors."""
-        subgraph = stored_subgraph(self._store, prefix, asked_as)
+        subgraph = stored_subgraph(self.store, prefix, asked_as)
         question = self._admitted(subgraph.query)
         if question.asked.id == subgraph.source_id:  # it came through the gate when it was distilled
             question = _Question(question.asked)
@@ -112,7 +100,7 @@ class Asker:
         """
         asked = self._admitted(query).asked
         found, _ = self._visible(asked, self._finder.everything(asked))
-        if self._reranker is not None:
+        if self.reranker is not None:
             found = found.with_sources_in_order()
         found = replace(found, sources=found.sources[:limit])
         shown = {source.id for source in found.sources}
@@ -166,10 +154,10 @@ class Asker:
 
     def _entered(self, query: Query) -> _Question:
         """Pass a question through the privacy gate."""
-        if self._gate is None:
+        if self.gate is None:
             return _Question(query)
         try:
-            return _Question(self._gate.rewrite_query(query), query)
+            return _Question(self.gate.rewrite_query(query), query)
         except Withheld as error:
             return _Question(query.model_copy(update={"text": WITHHELD, "options": (), "gold": None}), query, str(error))
 
@@ -188,8 +176,8 @@ class Asker:
 
     def _ask_batch(self, questions: list[_Question], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
         def with_subgraphs() -> Iterator[tuple[_Question, Sequence[Subgraph] | None]]:
-            ids = [one.asked.id for one in questions if not one.withheld and not self._only]
-            stored = {item.source_id: item for item in self._store.read(ids)} if ids else {}
+            ids = [one.asked.id for one in questions if not one.withheld and not self.only]
+            stored = {item.source_id: item for item in self.store.read(ids)} if ids else {}
             for one in questions:
                 yield one, [stored[one.asked.id]] if one.asked.id in stored else None
 
@@ -244,15 +232,15 @@ class Asker:
             return self._failed(question, str(error))
 
     def _failed(self, question: _Question, problem: str) -> AskResult:
-        empty = no_answer(question.asked, student=self._student.name, created_at=_now()).model_copy(update={"text": ""})
+        empty = no_answer(question.asked, student=self.student.name, created_at=_now()).model_copy(update={"text": ""})
         return AskResult(empty, input_id=_own_id(question), problem=problem)
 
     def _answer(self, question: _Question, found: FoundLines, on_token: OnToken | None = None) -> AskResult:
         began = time.monotonic()
         query = question.asked
-        disguise = self._gate.disguise(query, question.given) if self._gate is not None else None
-        known = disguise if self._on_this_machine else None
-        mode = self._settings.mode if found.how != "nothing" else "none"
+        disguise = self.gate.disguise(query, question.given) if self.gate is not None else None
+        known = disguise if self.on_this_machine else None
+        mode = self.settings.mode if found.how != "nothing" else "none"
         found, private = self._visible(query, found)
         chosen = self._select(found.candidates, fill if found.how == "search" else select_lines)
         assembly = self._assembled(query, known, found, chosen.lines)
@@ -260,8 +248,8 @@ class Asker:
         if student_reply is None:
             # The student writes the original names: they are hidden before anything is passed on.
             with log.timed("student", query.id):
-                student_reply = self._student.answer(assembly.prompt, None if known else on_token)
-        privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
+                student_reply = self.student.answer(assembly.prompt, None if known else on_token)
+        privacy = self.gate.facts(disguise) if self.gate is not None else NO_FILTER
         result = self._nothing(question, found, privacy)
         if found.how == "nothing" and not student_reply.text:
             return result
@@ -272,19 +260,19 @@ class Asker:
         if known and on_token:
             on_token(reply.text)
         sources = found.subgraphs_of(prompt.lines)
-        audit = snapshot(query.text, prompt.lines, sources, line_order=self._settings.line_order, privacy=privacy)
+        audit = snapshot(query.text, prompt.lines, sources, line_order=self.settings.line_order, privacy=privacy)
         answer = make_answer(
             query,
             reply,
             prompt,
-            student=self._student.name,
+            student=self.student.name,
             mode=mode,
             latency_ms=round((time.monotonic() - began) * 1000),
             created_at=_now(),
             snapshot=audit | ({"reply": facts} if facts else {}),
             subgraphs=sources,
         )
-        if self._gate is not None:  # a gold answer in prose may hold private details: it is compared, but not stored
+        if self.gate is not None:  # a gold answer in prose may hold private details: it is compared, but not stored
             correct = is_correct(question.given or query, student_reply.text, student_reply.label)
             answer = answer.model_copy(update={"correct": correct, "gold": answer.gold if query.options else None})
         dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *private, *found.dropped)
@@ -292,8 +280,8 @@ class Asker:
             result,
             answer=answer,
             probabilities=reply.probabilities,
-            context_tokens=self._student.count_tokens(block(prompt.lines)) if prompt.lines else 0,
-            reply_tokens=self._student.count_tokens(student_reply.text),
+            context_tokens=self.student.count_tokens(block(prompt.lines)) if prompt.lines else 0,
+            reply_tokens=self.student.count_tokens(student_reply.text),
             dropped=dropped,
             weighed=found.weighed,
             # The hash of the original prompt would give away a name, since the rest of the prompt is known.
@@ -303,14 +291,14 @@ class Asker:
 
     def _nothing(self, question: _Question, found: FoundLines, privacy: Mapping[str, Any]) -> AskResult:
         """Return the result without an answer."""
-        empty = no_answer(question.asked, student=self._student.name, created_at=_now())
+        empty = no_answer(question.asked, student=self.student.name, created_at=_now())
         return AskResult(
             empty.model_copy(update={"snapshot": snapshot(question.asked.text, (), (), privacy=privacy)}),
             input_id=_own_id(question),
             how=found.how,
             nearest=found.nearest,
             has_unsearchable=found.how == "nothing" and self._has_unsearchable(),
-            is_restricted=bool(self._only),
+            is_restricted=bool(self.only),
         )
 
     def _abstention(self, query: Query, found: FoundLines, lines: tuple[Line, ...]) -> StudentReply | None:
@@ -318,22 +306,22 @@ class Asker:
 
         Small language models answer such questions all the same (docs/measurements/answers.md).
         """
-        if query.options or self._quoting is None or self._settings.mode == "none":
+        if query.options or self.quoting is None or self.settings.mode == "none":
             return None
         if found.how == "nothing":
             return StudentReply("", None, 0.0)
         if found.how != "search" or not lines:
             return None
-        reply = self._quoting.answer(Prompt(query.text, (), lines, "", 0))
+        reply = self.quoting.answer(Prompt(query.text, (), lines, "", 0))
         return reply if reply.abstained else None
 
     def _select(self, candidates: Sequence[Candidate], select: Callable[..., Selection]) -> Selection:
         """Return the lines that fit into the token budget, chosen by `select_lines` or `fill`."""
         return select(
             candidates,
-            count_tokens=self._student.count_tokens,
-            token_budget=self._settings.token_budget,
-            max_lines=self._settings.max_lines,
+            count_tokens=self.student.count_tokens,
+            token_budget=self.settings.token_budget,
+            max_lines=self.settings.max_lines,
         )
 
     def _assembled(self, query: Query, known: Disguise | None, found: FoundLines, lines: tuple[Line, ...]) -> Assembly:
@@ -343,20 +331,20 @@ class Asker:
             known.question if known else query.text,
             known.options if known else query.options,
             known.restored_lines(lines) if known else lines,
-            count_tokens=self._student.count_tokens,
-            context_window=self._student.context_window,
-            answer_tokens=self._settings.max_answer_tokens,
+            count_tokens=self.student.count_tokens,
+            context_window=self.student.context_window,
+            answer_tokens=self.settings.max_answer_tokens,
             layout=replace(
-                self._student.layout(is_open=not query.options),
-                instruction=self._instruction,
-                best_last=self._settings.line_order == "best-last",
-                brief=self._settings.brief,
+                self.student.layout(is_open=not query.options),
+                instruction=self.instruction,
+                best_last=self.settings.line_order == "best-last",
+                brief=self.settings.brief,
                 quoted=any(line.source_id in documents for line in lines),
             ),
         )
 
     def _has_unsearchable(self) -> bool:
-        return any(source.evidence for source in self._store.concepts.waiting(1).sources)
+        return any(source.evidence for source in self.store.concepts.waiting(1).sources)
 
     def _visible(self, query: Query, found: FoundLines) -> tuple[FoundLines, list[tuple[str, str]]]:
         """Return the part of `found` that the student may see, reranked if there is a reranker, and (text, reason) of the rest.
@@ -364,17 +352,17 @@ class Asker:
         A remote student sees no document line in which the gate finds a private detail, and no line of a question that was
         stored before the gate would have generalised it. Neither does a remote reranker, but the student may.
         """
-        must_hide = self._gate is not None and not (self._on_this_machine and self._reranks_here)
-        private = private_refs(found.candidates, found.subgraphs, self._gate) if self._gate and must_hide else set[str]()
-        hidden = set[str]() if self._on_this_machine else private
+        must_hide = self.gate is not None and not (self.on_this_machine and self.reranks_here)
+        private = private_refs(found.candidates, found.subgraphs, self.gate) if self.gate and must_hide else set[str]()
+        hidden = set[str]() if self.on_this_machine else private
         shown = [item for item in found.candidates if item.ref not in hidden]
-        if self._reranker is not None and found.how == "search":
-            withheld = set() if self._reranks_here else {place for place, item in enumerate(shown) if item.ref in private}
+        if self.reranker is not None and found.how == "search":
+            withheld = set() if self.reranks_here else {place for place, item in enumerate(shown) if item.ref in private}
             texts = [item.plain for item in shown]
-            order = reranked(query.text, shown, texts, self._reranker, withheld=withheld)
+            order = reranked(query.text, shown, texts, self.reranker, withheld=withheld)
             shown = [replace(item, score=before.score) for item, before in zip(order, shown, strict=True)]
-        if self._gate is not None and not self._on_this_machine:
-            shown = with_public_places(shown, self._gate)
+        if self.gate is not None and not self.on_this_machine:
+            shown = with_public_places(shown, self.gate)
         lost = [(item.text, "private") for item in found.candidates if item.ref in hidden]
         return replace(found, candidates=tuple(shown)), lost
 
@@ -382,8 +370,8 @@ class Asker:
         """Store the answers that have something to audit, in one transaction."""
         answers = [one.answer for one in results if one.has_sources and not one.problem]
         ids = {answer.id for answer in answers}
-        refused = ids if self._unkept or not answers else self._store.save_answers(answers)
-        why = self._unkept or GONE
+        refused = ids if self.unkept or not answers else self.store.save_answers(answers)
+        why = self.unkept or GONE
         return [replace(one, not_kept=why) if one.answer.id in refused else one for one in results]
 
 

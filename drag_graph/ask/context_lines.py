@@ -105,11 +105,7 @@ def fits_alone(candidate: Candidate, count_tokens: CountTokens, token_budget: in
 
 
 def select_lines(
-    candidates: Sequence[Candidate],
-    *,
-    count_tokens: CountTokens,
-    token_budget: int,
-    max_lines: int | None = None,
+    candidates: Sequence[Candidate], *, count_tokens: CountTokens, token_budget: int, max_lines: int | None = None
 ) -> Selection:
     """Choose, order and number the lines so that `block(lines)` has at most `token_budget` tokens.
 

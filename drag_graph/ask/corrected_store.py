@@ -76,13 +76,7 @@ class CorrectedSearch:
         self._store = store
 
     def candidates(
-        self,
-        vector: Sequence[float],
-        terms: Sequence[str],
-        k: int,
-        *,
-        source_id: str = "",
-        only: Restriction = EVERYTHING,
+        self, vector: Sequence[float], terms: Sequence[str], k: int, *, source_id: str = "", only: Restriction = EVERYTHING
     ) -> Candidates:
         rejected = self._store.rejected  # first, so that the steps of the search follow each other closely
         near = self._search.candidates(vector, terms, k, source_id=source_id, only=only)

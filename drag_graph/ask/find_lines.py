@@ -240,11 +240,7 @@ class Finder:
         return wanted
 
     def _weighed(
-        self,
-        ranks: Ranks,
-        subgraphs: Sequence[Subgraph],
-        wanted: Sequence[Valued],
-        pairs: Mapping[tuple[str, str], float],
+        self, ranks: Ranks, subgraphs: Sequence[Subgraph], wanted: Sequence[Valued], pairs: Mapping[tuple[str, str], float]
     ) -> list[Weighed]:
         """Return the lines that the mode allows, with their weights."""
         valued = {item.passage.id: item for item in wanted}

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from drag_graph.communities.summaries import ModelSummariser, RuleSummariser, Summariser
 from drag_graph.compose.model_factories import embedder_is_here, make_pricing, role_name
 from drag_graph.compose.session import Session, estimate_basis
 from drag_graph.compose.store_opening import open_store
@@ -14,11 +15,37 @@ from drag_graph.documents.document_files import SourceFile
 from drag_graph.documents.document_reader import DocumentReader, PassagePrivacy
 from drag_graph.documents.given_triples import GivenTriples
 from drag_graph.graph.paging import pages
+from drag_graph.jobs.community_job import CommunityRun
 from drag_graph.jobs.ingest_estimate import foresee
 from drag_graph.jobs.ingest_job import Ingester, missing_documents
 from drag_graph.manage.erasing import compact
 from drag_graph.models.model_choice import is_here
 from drag_graph.settings import Settings
+
+
+def make_communities(session: Session, *, interruption: Interruption | None = None) -> CommunityRun:
+    """Return the run that finds the communities of the namespace, in a session opened for the role `summariser`.
+
+    Raises StoreUnfit if another embedder filled the store.
+    """
+    settings, interruption = session.settings, interruption or Interruption()
+    session.check_embedder()
+    summariser: Summariser = RuleSummariser()
+    if model := role_name(settings, "summariser"):
+        run = session.start_run("communities", "all", model)
+        teacher = session.teacher_of(run, interruption, "summariser")
+        look = session.gate.types_in if session.gate is not None and not is_here(settings.model_for("summariser")) else None
+        summariser = ModelSummariser(teacher, settings.namespace, look)
+    return CommunityRun(
+        session.store,
+        session.embedder,
+        summariser,
+        resolution=settings.community_resolution,
+        min_size=settings.community_min_size,
+        workers=settings.workers,
+        interruption=interruption,
+    )
+
 
 ERASED_AT_ONCE = 50
 """Documents per transaction."""

@@ -1,8 +1,8 @@
 """A session: an open store with the models and the privacy gate that the settings choose, and the work on them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,7 +28,6 @@ from drag_graph.graph.paging import settings_hashes
 from drag_graph.jobs.batch_rounds import Rounds
 from drag_graph.jobs.distill_job import Distiller
 from drag_graph.jobs.link_job import Linker, OnProgress
-from drag_graph.jobs.stale_queries import KIND, source_of
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
 from drag_graph.log import notice
@@ -37,7 +36,7 @@ from drag_graph.models.locality import Check, unchecked
 from drag_graph.models.model_choice import FILES, NEAREST, follow_store, make_embedder
 from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
-from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
+from drag_graph.ports.graph_store import GraphStore, Replace
 from drag_graph.ports.model_roles import Embedder, Reranker, Student, Teacher
 from drag_graph.ports.run_journal import Run
 from drag_graph.ports.setting_types import Role
@@ -52,6 +51,7 @@ BETTER_EMBEDDER = (
 )
 
 
+@dataclass(eq=False)
 class Session:
     """An open store with its models, and the work on them. A context manager that leaves the store open.
 
@@ -59,28 +59,18 @@ class Session:
     stores in which the embedder is known to be recorded.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        store: GraphStore,
-        embedder: Embedder,
-        recorded: tuple[str, int] | None,
-        gate: "PrivacyGate | None",
-        *,
-        student: Callable[[], Student],
-        reranker: Callable[[], Reranker | None],
-        checker: Callable[[], Student | None],
-        claimed: "WeakSet[GraphStore]",
-    ) -> None:
-        self.settings = settings
-        self.store = store
-        self.embedder = embedder
-        self._recorded = recorded
-        self.gate = gate
-        self.student = student
-        self.reranker = reranker
-        self.checker = checker
-        self._claimed = claimed
+    settings: Settings
+    store: GraphStore
+    embedder: Embedder
+    recorded: tuple[str, int] | None
+    gate: "PrivacyGate | None"
+    _: KW_ONLY
+    student: Callable[[], Student]
+    reranker: Callable[[], Reranker | None]
+    checker: Callable[[], Student | None]
+    claimed: "WeakSet[GraphStore]"
+
+    def __post_init__(self) -> None:
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
@@ -118,28 +108,16 @@ class Session:
         retry_quarantined: bool = False,
         replace: Replace = False,
         interruption: Interruption | None = None,
+        kind: str = "distill",
     ) -> Distiller:
         """Return a run of the distillation, with the teacher of the settings unless another is given.
 
         `source` names the origin of the questions. Runs with the same source share their results and their budget.
         """
         interruption = interruption or Interruption()
-        run = self._distilling_run(source, teacher.name if teacher else self.settings.teacher)
+        run = self._distilling_run(source, teacher.name if teacher else self.settings.teacher, kind)
         distills = self._distillation(teacher) if teacher else self._distills(run, interruption)
         return self._distiller(run, distills, interruption, retry_quarantined=retry_quarantined, replace=replace)
-
-    def refresher(
-        self,
-        reasons: Sequence[Staleness],
-        source: str = "",
-        *,
-        interruption: Interruption,
-        retry_quarantined: bool = False,
-    ) -> Distiller:
-        """Return a run like `distiller` for the queries that are stale for these reasons (`drag_graph.jobs.stale_queries`)."""
-        source = source or source_of(reasons, datetime.now(UTC))
-        run = self.start_run(KIND, source, self.settings.teacher, self.settings.plan)
-        return self._distiller(run, self._distills(run, interruption), interruption, retry_quarantined=retry_quarantined)
 
     def batch_distiller(
         self, source: str = "", *, interruption: Interruption, wait: bool = True, retry_quarantined: bool = False
@@ -155,9 +133,9 @@ class Session:
         distiller = self._distiller(run, distills, interruption, retry_quarantined=retry_quarantined)
         return Rounds(distiller, teacher, wait=wait, longest_wait=self.settings.batch_poll_seconds)
 
-    def _distilling_run(self, source: str, teacher: str) -> Run:
+    def _distilling_run(self, source: str, teacher: str, kind: str = "distill") -> Run:
         # The source may be a question or the name of a file.
-        return self.start_run("distill", self.gate.mark(source) if self.gate else source, teacher, self.settings.plan)
+        return self.start_run(kind, self.gate.mark(source) if self.gate else source, teacher, self.settings.plan)
 
     def _distills(self, run: Run, interruption: Interruption) -> Distillation:
         if self.settings.engine != "ray":
@@ -172,13 +150,7 @@ class Session:
         return Distillation(self.settings, self.embedder, teacher, self.fingerprint)
 
     def _distiller(
-        self,
-        run: Run,
-        distills: Distillation,
-        interruption: Interruption,
-        *,
-        retry_quarantined: bool,
-        replace: Replace = False,
+        self, run: Run, distills: Distillation, interruption: Interruption, *, retry_quarantined: bool, replace: Replace = False
     ) -> Distiller:
         self.claim_embedder()
         return Distiller(
@@ -255,12 +227,12 @@ class Session:
         if before != claimed:
             better = BETTER_EMBEDDER if self.settings.embedder == "auto" and claimed[0].startswith("lexical") else ""
             notice(f"The namespace {self.store.namespace!r} of {self.store.location} uses the embedder {claimed[0]}.{better}")
-        self._claimed.add(self.store)
+        self.claimed.add(self.store)
 
     def check_embedder(self, *, writes: bool = True) -> None:
         """Raise StoreUnfit if another embedder filled the store, or if a store opened for writing can only be read."""
-        is_other = self._recorded != (self.embedder.name, self.embedder.dimension)
-        if self._recorded is not None and (is_other or (writes and self.store not in self._claimed)):
+        is_other = self.recorded != (self.embedder.name, self.embedder.dimension)
+        if self.recorded is not None and (is_other or (writes and self.store not in self.claimed)):
             self.claim_embedder()
 
 

@@ -3,6 +3,7 @@
 import copy
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from drag_graph.errors import DragGraphError
@@ -11,17 +12,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+@dataclass(eq=False)
 class _Job(Generic[Item, Result]):
     """The request of one thread; `results` or `error` is set when it is done."""
 
-    def __init__(self, item: Item) -> None:
-        self.item = item
-        self.results: list[Result] = []
-        self.error: DragGraphError | None = None
-
-    @property
-    def done(self) -> bool:
-        return bool(self.results) or self.error is not None
+    item: Item
+    results: list[Result] = field(default_factory=list)
+    error: DragGraphError | None = None
 
 
 class RequestCoalescer(Generic[Item, Result]):
@@ -41,46 +38,31 @@ class RequestCoalescer(Generic[Item, Result]):
         kind: Callable[[Item], Hashable] = lambda _item: None,
         divides: Callable[[DragGraphError], bool] = lambda _error: False,
     ) -> None:
-        self._work = work
-        self._most = most
-        self._is_free = True
-        self._kind = kind
-        self._divides = divides
+        self._work, self._most, self._kind, self._divides = work, most, kind, divides
         self._waiting: list[_Job[Item, Result]] = []
-        self._changed = threading.Condition()
+        self._turn, self._lock = threading.Lock(), threading.Lock()
 
     def __call__(self, item: Item) -> Result:
         """Return the item's result. Raises what `work` raises."""
         job: _Job[Item, Result] = _Job(item)
-        with self._changed:
+        with self._lock:
             self._waiting.append(job)
-        while not job.done:
-            with self._changed:
-                self._changed.wait_for(lambda: job.done or (self._is_free and job in self._waiting))
-                if job.done:
-                    break
-                jobs = self._take(job)
-            self._lead(jobs, job)
+        with self._turn:
+            if job in self._waiting:
+                self._lead(job)
         if job.error is not None:
             raise job.error
         return job.results[0]
 
-    def _take(self, own: _Job[Item, Result]) -> list[_Job[Item, Result]]:
-        """Take the turn and the jobs of one call: the thread's own, and those that have waited longest."""
-        same = [job for job in self._waiting if job is not own and self._kind(job.item) == self._kind(own.item)]
-        jobs = [own, *same[: self._most - 1]]
-        self._waiting = [job for job in self._waiting if job not in jobs]
-        self._is_free = False
-        return jobs
-
-    def _lead(self, jobs: list[_Job[Item, Result]], own: _Job[Item, Result]) -> None:
+    def _lead(self, own: _Job[Item, Result]) -> None:
+        """Make one call: for the thread's own item, and those that have waited longest."""
+        with self._lock:
+            same = [job for job in self._waiting if job is not own and self._kind(job.item) == self._kind(own.item)]
         try:
-            self._call(jobs)
+            self._call([own, *same[: self._most - 1]])
         finally:
-            with self._changed:
-                self._is_free = True
-                self._waiting = [job for job in jobs if job is not own and not job.done] + self._waiting
-                self._changed.notify_all()
+            with self._lock:
+                self._waiting = [job for job in self._waiting if not (job is own or job.results or job.error)]
 
     def _call(self, jobs: list[_Job[Item, Result]]) -> None:
         try:

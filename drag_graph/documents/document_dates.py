@@ -3,11 +3,77 @@
 The file system's time is never used: it says when the file was copied. Nothing is relative to today.
 """
 
+import io
 import re
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from email import policy
+from email.parser import BytesParser
 from pathlib import PurePosixPath
 
 from drag_graph.graph.written_dates import YEAR, dates_in, written_dates
+
+_CORE = "docProps/core.xml"
+_LARGEST = 200_000
+_TAG = re.compile(r"<(?:meta|time)\s[^>]{1,500}>", re.IGNORECASE)
+_NAMES_DATE = re.compile(
+    r"^<time\s|\b(?:name|property|itemprop|http-equiv)\s*=\s*[\"']?[\w:.-]*(?:date|publish|modified)", re.IGNORECASE
+)
+_VALUE = re.compile(r"\b(?:content|datetime)\s*=\s*[\"']?([^\"'>]+)", re.IGNORECASE)
+
+
+def metadata_of(content: bytes, media_type: str) -> dict[str, str]:
+    """Return the dates that a file carries, as written.
+
+    `sent` is the header of an e-mail, `stated` a tag of a page, and `recorded` the property of a program that saved the file:
+    the last change of an Office file, the creation of a PDF. Damaged metadata is left out.
+    """
+    name, read = next(((name, read) for kind, name, read in _READERS if media_type.startswith(kind)), ("", None))
+    try:
+        value = read(content) if read is not None else ""
+    except Exception:  # noqa: BLE001 - parsers raise anything; the text of the file is readable all the same
+        return {}
+    return {name: value} if value else {}
+
+
+def _sent(content: bytes) -> str:
+    header = BytesParser(policy=policy.default).parsebytes(content, headersonly=True)["Date"]
+    sent = getattr(header, "datetime", None)
+    return str(sent.date()) if sent else ""
+
+
+def _stated(content: bytes) -> str:
+    """Return the date of the first tag that has one; `<meta>` before `<time>`."""
+    tags = _TAG.findall(content[:_LARGEST].decode(errors="replace"))
+    values = [
+        match[1]
+        for tag in sorted(tags, key=lambda tag: tag[1] in "tT")
+        if _NAMES_DATE.search(tag) and (match := _VALUE.search(tag))
+    ]
+    return values[0] if values else ""
+
+
+def _changed(content: bytes) -> str:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        core = archive.read(_CORE).decode(errors="replace") if archive.getinfo(_CORE).file_size < _LARGEST else ""
+    found: dict[str, str] = dict(re.findall(r"<dcterms:(created|modified)\b[^>]*>([^<]+)<", core))
+    return found.get("modified") or found.get("created", "")
+
+
+def _created(content: bytes) -> str:
+    from pypdf import PdfReader
+
+    facts = PdfReader(io.BytesIO(content)).metadata or {}
+    return str(facts.get("/CreationDate") or facts.get("/ModDate") or "").removeprefix("D:")[:8]
+
+
+_READERS: tuple[tuple[str, str, Callable[[bytes], str]], ...] = (
+    ("message/rfc822", "sent", _sent),
+    ("text/html", "stated", _stated),
+    ("application/vnd.openxmlformats-officedocument", "recorded", _changed),
+    ("application/pdf", "recorded", _created),
+)
+
 
 _STATED_WITHIN = 1_000
 _BEGINNING = 500
@@ -33,7 +99,7 @@ def document_date(name: str, text: str, metadata: Mapping[str, str]) -> str:
 
     The most trusted source wins: the header of an e-mail, a line or tag that states the date, the file's name, a date that
     opens a line at the beginning or stands in a short one, the properties. A less trusted one may add the month or the day.
-    `metadata` is that of `drag_graph.documents.file_metadata`.
+    `metadata` is that of `drag_graph.documents.document_dates`.
     """
     day_first = is_day_first(text)
     result = ""

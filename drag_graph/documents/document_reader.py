@@ -6,7 +6,7 @@ All I/O goes through ports.
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
@@ -65,44 +65,38 @@ class Passages:
         return [item for passages in self.by_chunk for item in passages]
 
 
+@dataclass(eq=False)
 class DocumentReader:
-    """Reads documents under fixed settings. Without an `extractor`, rules extract the triples. Thread-safe."""
+    """Reads documents under fixed settings. Without an `extractor`, rules extract the triples. Thread-safe.
 
-    def __init__(
-        self,
-        settings: Settings,
-        embedder: Embedder,
-        extractor: Teacher | None,
-        privacy: PassagePrivacy,
-        *,
-        given: GivenTriples | None = None,
-        check: Callable[[], None] = lambda: None,
-    ) -> None:
-        """`given` has triples that replace those of an extractor.
+    `given` has triples that replace those of an extractor. `check` is called every second or so of a long document, and may
+    raise an error that ends the reading.
+    """
 
-        `check` is called every second or so of a long document, and may raise an error that ends the reading.
-        """
-        self._settings = settings
-        self._thresholds = thresholds_for(embedder.name, settings.merge_similarity)
-        self._embedder = embedder
-        self._extractor = extractor
-        self._privacy = privacy
-        self._given = given
-        self._check = check
+    settings: Settings
+    embedder: Embedder
+    extractor: Teacher | None
+    privacy: PassagePrivacy
+    _: KW_ONLY
+    given: GivenTriples | None = None
+    check: Callable[[], None] = lambda: None
+
+    def __post_init__(self) -> None:
+        self._thresholds = thresholds_for(self.embedder.name, self.settings.merge_similarity)
 
     def has_triples(self, name: str) -> bool:
         """Whether the triples of a document are given, so that no extractor reads it."""
-        return self._given is not None and bool(self._given.hash_of(name))
+        return self.given is not None and bool(self.given.hash_of(name))
 
     def settings_hash(self, sha256: str, name: str) -> str:
         """Return the hash of everything that determines a document's subgraph; `sha256` is the hash of the file."""
-        model = self._extractor
-        triples = self._given.hash_of(name) if self._given else ""
+        model = self.extractor
+        triples = self.given.hash_of(name) if self.given else ""
         return sha256_of(
             {
                 **({"triples": [triples, given_triples.VERSION]} if triples else {}),
                 "file": sha256,
-                "chunk_size": self._settings.chunk_size,
+                "chunk_size": self.settings.chunk_size,
                 "extractor": model.fingerprint if model else "",
                 "versions": [
                     loaders.VERSION,
@@ -112,14 +106,14 @@ class DocumentReader:
                 ],
                 "merging": asdict(self._thresholds),
                 "grounding": TOLERANCE,
-                "embedder": self._embedder.name,
-                "privacy": self._privacy.fingerprint if model and self._privacy.before_extractor else "off",
+                "embedder": self.embedder.name,
+                "privacy": self.privacy.fingerprint if model and self.privacy.before_extractor else "off",
             }
         )
 
     def aggregation(self) -> Aggregation:
         """Return how the triples of documents are merged into simple edges."""
-        settings = self._settings
+        settings = self.settings
         strategy, threshold = chosen(settings, "strategy"), chosen(settings, "threshold")
         return Aggregation(strategy=strategy, merge=settings.merge, threshold=threshold)
 
@@ -127,7 +121,7 @@ class DocumentReader:
         """Return the chunks and passages of a file. A repeated passage is evidence only once."""
         result, texts, created_at = Passages(), set[str](), datetime.now(UTC).isoformat(timespec="seconds")
         own, position = {"source_id": document.id, "created_at": created_at}, 0
-        for number, piece in enumerate(splitting.chunks(loaded.text, loaded.blocks, self._settings.chunk_size)):
+        for number, piece in enumerate(splitting.chunks(loaded.text, loaded.blocks, self.settings.chunk_size)):
             chunk_text = piece.span.of(loaded.text)
             id_ = chunk_id(document.namespace, document.id, number, chunk_text)
             facts = {"start": piece.span.start, "end": piece.span.end, "page": piece.page, "heading": piece.heading}
@@ -174,19 +168,19 @@ class DocumentReader:
 
     def _check_embedding(self, texts: Sequence[str]) -> None:
         """Raise Withheld if the embedder is remote and the texts contain private details."""
-        if self._privacy.before_embedder is not None:
-            for kind in filter(None, self._privacy.before_embedder(texts)):
+        if self.privacy.before_embedder is not None:
+            for kind in filter(None, self.privacy.before_embedder(texts)):
                 raise Withheld(f"A passage contains a private detail of type {kind}, and the embedder is remote.")
 
     def _triples(self, document: Document, passages: Passages, usage: Usage) -> tuple[extract.Extraction, list[TeacherCall]]:
         extraction, calls, by_rules = extract.Extraction(), list[TeacherCall](), list[Evidence]()
-        if self._given is not None and self.has_triples(document.name):
+        if self.given is not None and self.has_triples(document.name):
             pairs = zip(passages.chunks, passages.by_chunk, strict=True)
             headings = [" ".join((document.name, *chunk.heading)) for chunk, items in pairs for _ in items]
-            extraction, calls = self._given.read(document, passages.evidence, headings)
+            extraction, calls = self.given.read(document, passages.evidence, headings)
             usage.notes += extraction.notes
             return extraction, calls
-        if self._extractor is None:
+        if self.extractor is None:
             by_rules = passages.evidence
         else:
             private = self._private(passages)
@@ -195,7 +189,7 @@ class DocumentReader:
                     continue
                 try:
                     _refuse_private(private[position])
-                    reply = usage.ask(self._extractor, prompts.request(document, chunk))
+                    reply = usage.ask(self.extractor, prompts.request(document, chunk))
                 except (ReplyError, Withheld) as error:
                     usage.notes.append(f"Rules read chunk {position}: {error}")
                     by_rules += chunk
@@ -211,7 +205,7 @@ class DocumentReader:
 
     def _private(self, passages: Passages) -> Sequence[str]:
         texts = [chunk.text for chunk in passages.chunks]
-        look = self._privacy.before_extractor
+        look = self.privacy.before_extractor
         return look(texts) if look is not None else [""] * len(texts)
 
     def _vectors(self, evidence: Sequence[Evidence]) -> dict[str, Vectors]:
@@ -222,11 +216,11 @@ class DocumentReader:
         """Embed texts; many of them page by page, in as many threads as there are processors."""
 
         def embed(page: list[str]) -> Vectors:
-            self._check()
-            return self._embedder.embed(page)
+            self.check()
+            return self.embedder.embed(page)
 
         if len(texts) <= TEXTS_AT_ONCE:
-            return self._embedder.embed(texts)
+            return self.embedder.embed(texts)
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             return np.concatenate(list(threads.map(embed, pages(texts, TEXTS_AT_ONCE))))
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from drag_graph.documents import markup_blocks, office_blocks
 from drag_graph.documents.blocks import Block, PlacedBlock, join_blocks, plain_blocks
-from drag_graph.documents.file_metadata import metadata_of
+from drag_graph.documents.document_dates import metadata_of
 from drag_graph.errors import DocumentUnusable
 from drag_graph.ports.plugins import find_plugin
 
@@ -58,7 +58,7 @@ Loader: TypeAlias = Callable[[bytes], "str | Iterable[Block]"]
 class LoadedFile:
     """The text of a file, the blocks that it consists of, and the facts that the graph stores about the file itself.
 
-    `metadata` has the dates that the file carries outside its text (`drag_graph.documents.file_metadata`).
+    `metadata` has the dates that the file carries outside its text (`drag_graph.documents.document_dates`).
     """
 
     text: str

@@ -10,17 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from drag_graph.model import (
-    Aggregation,
-    Evidence,
-    GraphKind,
-    Merge,
-    SimpleEdge,
-    Subgraph,
-    TeacherCall,
-    Triple,
-    sentence_of,
-)
+from drag_graph.model import Aggregation, Evidence, GraphKind, Merge, SimpleEdge, Subgraph, TeacherCall, Triple, sentence_of
 
 TOLERANCE = 1e-9
 """Tolerance below the threshold, because floats are summed in no fixed order."""

@@ -6,6 +6,7 @@ requests go to the provider in one batch, and the next pass continues with the r
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
@@ -22,6 +23,7 @@ OnWait = Callable[[str], None]
 """Called with a sentence about what the run waits for; "" when the wait is over."""
 
 
+@dataclass(eq=False)
 class Rounds:
     """A run of `distiller` whose teacher is asked through `batches`.
 
@@ -29,26 +31,20 @@ class Rounds:
     often, but at least every `longest_wait` seconds.
     """
 
-    def __init__(
-        self,
-        distiller: Distiller,
-        batches: BatchTeacher,
-        *,
-        wait: bool = True,
-        longest_wait: float = 60.0,
-        sleep: Callable[[float], None] | None = None,
-    ) -> None:
-        self._distiller, self._batches = distiller, batches
-        self._wait, self._longest_wait = wait, longest_wait
-        self._sleep = sleep or distiller.runner.interruption.sleep
+    distiller: Distiller
+    batches: BatchTeacher
+    _: KW_ONLY
+    wait: bool = True
+    longest_wait: float = 60.0
+    sleep: Callable[[float], None] | None = None
+
+    def __post_init__(self) -> None:
+        self._sleep = self.sleep or self.distiller.runner.interruption.sleep
         self._states: list[BatchState] = []
         self._on_result: OnResult = lambda _cost: None
 
     def run(
-        self,
-        lines: Iterable[InputLine],
-        on_result: OnResult = lambda _cost: None,
-        on_wait: OnWait = lambda _sentence: None,
+        self, lines: Iterable[InputLine], on_result: OnResult = lambda _cost: None, on_wait: OnWait = lambda _sentence: None
     ) -> RunReport:
         """Distill every line as `Distiller.run` does, in rounds, and return the report.
 
@@ -56,7 +52,7 @@ class Rounds:
         ends the run when nothing more fits and all batches are collected or, without `wait`, when some requests cannot be
         submitted. A batch that is still running two hours after its deadline ends the run too.
         """
-        distiller, runner = self._distiller, self._distiller.runner
+        distiller, runner = self.distiller, self.distiller.runner
         self._on_result = on_result
         distiller.begin()
         began = time.monotonic()
@@ -72,33 +68,33 @@ class Rounds:
         if runner.stopped is not None:
             next(passes, None)  # unless a pass was made, this enters the lines as pending
         if runner.stopped is None:
-            self._batches.end()
+            self.batches.end()
         runner.seconds = time.monotonic() - began
         distiller.report.seconds = runner.seconds
         return distiller.finish()
 
     def _rounds(self, passes: Iterator[None], on_wait: OnWait) -> None:
-        runner = self._distiller.runner
-        self._batches.recover()
-        self._states = self._batches.look()
+        runner = self.distiller.runner
+        self.batches.recover()
+        self._states = self.batches.look()
         while True:
             if self._states:
                 self._await(on_wait)
-                self._batches.collect()
+                self.batches.collect()
                 self._states = [batch for batch in self._states if not batch.ended]
             next(passes)
-            self._batches.book(whole=runner.stopped is None)
+            self.batches.book(whole=runner.stopped is None)
             if runner.stopped is not None:
                 return
-            over_budget = self._batches.submit()
-            self._states = self._batches.look()
+            over_budget = self.batches.submit()
+            self._states = self.batches.look()
             if not self._states:
                 if over_budget is not None:
                     raise over_budget
                 return
             if not any(batch.ended or batch.awaited for batch in self._states):
                 raise _late(self._states[0])
-            if not self._wait:
+            if not self.wait:
                 raise self._left("ended without waiting", over_budget=over_budget)
 
     def _passes(self, lines: Iterable[InputLine]) -> Iterator[None]:
@@ -110,25 +106,25 @@ class Rounds:
                 by_number[line.number] = line
                 yield line
 
-        self._distiller.work_through(remembered(), self._on_result)
+        self.distiller.work_through(remembered(), self._on_result)
         yield
-        report = self._distiller.report
-        while self._distiller.runner.stopped is None:
+        report = self.distiller.report
+        while self.distiller.runner.stopped is None:
             # A pass replaces the rows of these lines, including their cost.
             pending = {result.line: result.cost_usd for result in report.results() if result.status == "pending"}
             report.cost_usd -= sum(pending.values())
-            self._distiller.work_through([by_number[number] for number in pending], self._on_result)
+            self.distiller.work_through([by_number[number] for number in pending], self._on_result)
             yield
 
     def _await(self, on_wait: OnWait) -> None:
         """Wait until every batch has ended or is overdue; without `wait`, return at once."""
-        pause, answered_at = min(FIRST_WAIT, self._longest_wait), time.monotonic()
-        while self._wait and any(batch.awaited for batch in self._states):
+        pause, answered_at = min(FIRST_WAIT, self.longest_wait), time.monotonic()
+        while self.wait and any(batch.awaited for batch in self._states):
             on_wait(_sentence(self._states))
             self._sleep(pause)
-            pause = min(pause * 1.5, self._longest_wait)
+            pause = min(pause * 1.5, self.longest_wait)
             try:
-                self._states = self._batches.look()
+                self._states = self.batches.look()
                 answered_at = time.monotonic()
             except ModelUnavailable:
                 if time.monotonic() - answered_at > PATIENCE:

@@ -1,7 +1,7 @@
 """Find and summarise communities: a job of the runner (docs/explanation/pipeline.md). All I/O goes through ports."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from typing import Any
 
 from drag_graph import log
@@ -70,6 +70,7 @@ class _Summarised:
     summary: Summary | None = None
 
 
+@dataclass(eq=False)
 class CommunityRun:
     """One run over the communities of a namespace.
 
@@ -77,24 +78,18 @@ class CommunityRun:
     nothing it describes was replaced or erased meanwhile. The next run resumes with communities that have no summary.
     """
 
-    def __init__(
-        self,
-        store: GraphStore,
-        embedder: Embedder,
-        summariser: Summariser,
-        *,
-        resolution: float,
-        min_size: int,
-        workers: int = 1,
-        interruption: Interruption | None = None,
-    ) -> None:
-        self.runner = Runner("summarise", workers=workers, interruption=interruption)
-        self._store = store
-        self._corrected = CorrectedStore(store)
-        self._embedder = embedder
-        self._summariser = summariser
-        self._resolution = resolution
-        self._min_size = min_size
+    store: GraphStore
+    embedder: Embedder
+    summariser: Summariser
+    _: KW_ONLY
+    resolution: float
+    min_size: int
+    workers: int = 1
+    interruption: Interruption | None = None
+
+    def __post_init__(self) -> None:
+        self.runner = Runner("summarise", workers=self.workers, interruption=self.interruption)
+        self._corrected = CorrectedStore(self.store)
         self._report = CommunityReport()
         self._unwritten: list[tuple[Community, Summary]] = []
         self._on_summary: Callable[[float], None] = lambda _cost: None
@@ -102,11 +97,11 @@ class CommunityRun:
     def plan(self) -> CommunityPlan:
         """Return what a run would do. Nothing is written and no model is called."""
         graph = WholeGraph.of(self._corrected.linked_edges())
-        parts = partition(graph, resolution=self._resolution, min_size=self._min_size)
-        stored = list(self._store.communities.read())
+        parts = partition(graph, resolution=self.resolution, min_size=self.min_size)
+        stored = list(self.store.communities.read())
         before = {item.id: item for item in stored}
         communities = []
-        for id_, part in zip(ids_of(parts, stored, self._store.namespace), parts, strict=True):
+        for id_, part in zip(ids_of(parts, stored, self.store.namespace), parts, strict=True):
             entities = tuple(sorted(part.entities))
             sizes: dict[str, Any] = {"things": len(part.things), "edges": part.edges, "sources": part.sources}
             community = Community(id_, part.content, **sizes, entities=entities)
@@ -114,9 +109,7 @@ class CommunityRun:
             if old is not None and old.member_hash == part.content:
                 community = replace(community, name=old.name, summary=old.summary, summariser=old.summariser)
             communities.append(community)
-        waiting = [
-            item for item in communities if item.edges and (not item.summary or item.summariser != self._summariser.name)
-        ]
+        waiting = [item for item in communities if item.edges and (not item.summary or item.summariser != self.summariser.name)]
         made = sum(item.id not in before for item in communities)
         return CommunityPlan(communities, changes_of(communities, stored), waiting, made)
 
@@ -129,11 +122,11 @@ class CommunityRun:
         self._on_summary = on_summary
         plan, report = self.plan(), self._report
         report.made, report.gone = plan.made, len(plan.changes.gone)
-        self._store.communities.write(plan.changes)
+        self.store.communities.write(plan.changes)
         self.runner.run(plan.waiting, self, window=AT_ONCE)
         self._write()
         report.stopped = self.runner.stopped
-        report.communities = list(self._store.communities.read())
+        report.communities = list(self.store.communities.read())
         report.left_open = sum(1 for item in report.communities if item.edges and not item.summary)
         return report
 
@@ -148,12 +141,12 @@ class CommunityRun:
             return _Summarised(usage)
         try:
             # The hash is read first: a change after that empties it, and the summary is then not written.
-            community = next(self._store.communities.read([item.id]), None)
+            community = next(self.store.communities.read([item.id]), None)
             edges = list(self._corrected.linked_edges(item.id))
             if community is None or not community.member_hash or not edges:
                 return _Summarised(usage)  # reopened meanwhile: the next run counts it again
             try:
-                summary = self._summariser.summarise(community, edges, usage)
+                summary = self.summariser.summarise(community, edges, usage)
             except (ReplyError, Withheld) as error:
                 log.event("summarised by rules", query=item.id, reason=type(error).__name__)
                 usage.notes.append(f"Community {item.id[:12]} is summarised by rules: {error}")
@@ -178,13 +171,13 @@ class CommunityRun:
     def _write(self) -> None:
         if self._unwritten:
             changes = CommunityChanges(summarised=self._embedded(self._unwritten))
-            self._report.summarised += self._store.communities.write(changes)
+            self._report.summarised += self.store.communities.write(changes)
             self._unwritten = []
 
     def _embedded(self, summaries: Sequence[tuple[Community, Summary]]) -> list[Community]:
         """Return the communities to write. One whose summary must not be sent to the embedder is omitted."""
         try:
-            vectors = self._embedder.embed([f"{summary.name}. {summary.text}" for _, summary in summaries]).tolist()
+            vectors = self.embedder.embed([f"{summary.name}. {summary.text}" for _, summary in summaries]).tolist()
         except Withheld as error:
             if len(summaries) > 1:
                 return [item for one in summaries for item in self._embedded([one])]

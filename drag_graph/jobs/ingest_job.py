@@ -6,7 +6,7 @@ other file ends stored, or failed with a reason; what is reported is stored.
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -145,16 +145,6 @@ class FileStep:
     place: int
     found: FoundDocument
 
-    @property
-    def file(self) -> SourceFile:
-        """The file."""
-        return self.found.file
-
-    @property
-    def id(self) -> str:
-        """The id of the document."""
-        return self.found.id
-
     def tags(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
         """Return the tags that the document should have: the wanted ones, or if they are None those that are stored."""
         if wanted is not None:
@@ -163,7 +153,7 @@ class FileStep:
 
     def result(self, status: Status | Literal["pending"], usage: Usage | None = None, **facts: Any) -> DocumentResult:
         """Return a result of this file."""
-        return DocumentResult(self.id, self.file.name, status, usage=usage or Usage(), place=self.place, **facts)
+        return DocumentResult(self.found.id, self.found.file.name, status, usage=usage or Usage(), place=self.place, **facts)
 
     def unchanged(self, usage: Usage | None = None) -> DocumentResult:
         """Return the result of an unchanged document, without sizes."""
@@ -178,33 +168,28 @@ class _Saving:
     vectors: Mapping[str, Vectors]
 
 
+@dataclass(eq=False)
 class Ingester:
-    """One run over files; use it once."""
+    """One run over files; use it once.
 
-    def __init__(
-        self,
-        store: GraphStore,
-        reader: DocumentReader,
-        *,
-        workers: int = 4,
-        erase: Callable[[Sequence[str]], None],
-        tags: Sequence[str] | None = None,
-        interruption: Interruption | None = None,
-        on_result: Callable[[float], None] = lambda _cost: None,
-        job: str = "",
-    ) -> None:
-        """`erase` removes documents from store and ledger; `on_result` receives the cost so far in US dollars.
+    `erase` removes documents from store and ledger; `on_result` receives the cost so far in US dollars. `tags` are those of all
+    files; None leaves the tags of stored documents as they are.
+    """
 
-        `tags` are those of all files; None leaves the tags of stored documents as they are.
-        """
-        self.runner = Runner("ingest", workers=workers, interruption=interruption)
-        self._store = store
-        self._reader = reader
-        self._erase = erase
-        self._tags = tags
-        self._lookup = DocumentLookup(store, store.namespace)
-        self._on_result = on_result
-        self._report = IngestReport(job=job)
+    store: GraphStore
+    reader: DocumentReader
+    _: KW_ONLY
+    workers: int = 4
+    erase: Callable[[Sequence[str]], None]
+    tags: Sequence[str] | None = None
+    interruption: Interruption | None = None
+    on_result: Callable[[float], None] = lambda _cost: None
+    job: str = ""
+
+    def __post_init__(self) -> None:
+        self.runner = Runner("ingest", workers=self.workers, interruption=self.interruption)
+        self._lookup = DocumentLookup(self.store, self.store.namespace)
+        self._report = IngestReport(job=self.job)
         self._seen: set[str] = set()
         self._saves: RequestCoalescer[_Saving, SaveOutcome] = RequestCoalescer(
             self._save, most=SAVED_TOGETHER, divides=lambda error: isinstance(error, SubgraphRefused)
@@ -220,7 +205,7 @@ class Ingester:
         began = time.monotonic()
         if sync:
             files = list(files)
-            self._lookup = DocumentLookup(self._store, self._store.namespace, files, sync)
+            self._lookup = DocumentLookup(self.store, self.store.namespace, files, sync)
         try:
             self.runner.run(files, self, window=WINDOW)
             if sync and not self.runner.is_stopping:
@@ -240,7 +225,7 @@ class Ingester:
         results, steps = list[DocumentResult](), list[FileStep]()
         for found in self._lookup.find(window):
             step = FileStep(len(self._seen), found)
-            self._seen.add(step.id)
+            self._seen.add(step.found.id)
             result = self._settled(step)
             if result is None:
                 steps.append(step)
@@ -254,17 +239,22 @@ class Ingester:
             return item.result("pending")
         usage = Usage()
         try:
-            with log.timed("ingest", item.id):
-                loaded = load_source(item.file)
+            with log.timed("ingest", item.found.id):
+                loaded = load_source(item.found.file)
                 document = document_of(
-                    item.file, item.id, self._store.namespace, loaded, origin=item.found.origin, tags=item.tags(self._tags)
+                    item.found.file,
+                    item.found.id,
+                    self.store.namespace,
+                    loaded,
+                    origin=item.found.origin,
+                    tags=item.tags(self.tags),
                 )
-                subgraph, vectors = self._reader.read(document, loaded, usage)
+                subgraph, vectors = self.reader.read(document, loaded, usage)
                 if len(loaded.text) > LONG:
                     return_freed_memory()
                 outcome = self._saves(_Saving(subgraph, vectors))
         except (DocumentUnusable, SubgraphRefused, Withheld) as error:
-            log.event("failed", query=item.id, reason=type(error).__name__)
+            log.event("failed", query=item.found.id, reason=type(error).__name__)
             return item.result("failed", usage, error=error.message)
         except MemoryError:
             return item.result("failed", usage, error="The document does not fit into memory.")
@@ -278,22 +268,22 @@ class Ingester:
         for result in results:
             self._report.count(result)
             if result.status != "pending":
-                self._on_result(self._report.usage.cost_usd)
+                self.on_result(self._report.usage.cost_usd)
 
     def _settled(self, step: FileStep) -> DocumentResult | None:
         """Return the result of a document that need not be read again. Its name, address and tags are changed if necessary."""
         found = step.found
-        if found.stored is None or found.stored.settings_hash != wanted_hash(self._reader, step.file):
+        if found.stored is None or found.stored.settings_hash != wanted_hash(self.reader, step.found.file):
             return None
-        if not found.is_renamed and found.stored.tags == step.tags(self._tags):
+        if not found.is_renamed and found.stored.tags == step.tags(self.tags):
             return step.unchanged()
-        graphs = self._store.read([step.id])
+        graphs = self.store.read([step.found.id])
         if not graphs or graphs[0].document is None:
             return None
         before, document = graphs[0], graphs[0].document
-        names = {"name": step.file.name, "uri": step.file.uri, "input_id": found.origin} if found.is_renamed else {}
-        new = document.model_copy(update={**names, "tags": step.tags(self._tags)})
-        if self._store.erase((), [Reduction(before, with_statements(before).model_copy(update={"source": new}))]).stale:
+        names = {"name": step.found.file.name, "uri": step.found.file.uri, "input_id": found.origin} if found.is_renamed else {}
+        new = document.model_copy(update={**names, "tags": step.tags(self.tags)})
+        if self.store.erase((), [Reduction(before, with_statements(before).model_copy(update={"source": new}))]).stale:
             return None
         if found.is_renamed:
             return _counted(step, "renamed", before, Usage(notes=[f"It was {document.name} before."]))
@@ -304,16 +294,16 @@ class Ingester:
         began = time.monotonic()
         vectors = {id_: vector for saving in savings for id_, vector in saving.vectors.items()}
         try:
-            return self._store.save([saving.subgraph for saving in savings], self._reader.aggregation(), vectors=vectors)
+            return self.store.save([saving.subgraph for saving in savings], self.reader.aggregation(), vectors=vectors)
         finally:
             return_freed_memory()
             self._report.seconds_in_store += time.monotonic() - began
 
     def _remove_others(self, roots: Sequence[Path]) -> None:
         """Erase stored documents below `roots` whose file is gone, and what changed documents left on disk."""
-        removed = missing_documents(self._store, self._seen, roots)
+        removed = missing_documents(self.store, self._seen, roots)
         if removed or any(item.status in ("changed", "renamed") for item in self._report.documents):
-            self._erase([document.id for document in removed])
+            self.erase([document.id for document in removed])
         self._report.count_removed(removed)
 
 

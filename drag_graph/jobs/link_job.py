@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -61,31 +61,27 @@ class LinkReport:
         }
 
 
+@dataclass(eq=False)
 class Linker:
     """Links what is new, and undoes or restores merges.
 
     Every write leaves a state that another run can resume from, with the same final result; if nothing is new, nothing is
-    written. Sources that are erased or replaced meanwhile are judged again.
+    written. Sources that are erased or replaced meanwhile are judged again. `now` returns the time that judgements are dated
+    with (UTC, ISO 8601).
     """
 
-    def __init__(
-        self,
-        store: ConceptStore,
-        namespace: str,
-        embedder: Embedder,
-        now: Callable[[], str],
-        *,
-        on_progress: OnProgress | None = None,
-        interruption: Interruption | None = None,
-    ) -> None:
-        """`now` returns the time that judgements are dated with (UTC, ISO 8601)."""
-        self._store = store
-        self._namespace = namespace
-        self._embedder = embedder
-        self._point = operating_point(embedder.name)
-        self._now = now
-        self._on_progress = on_progress or (lambda _step, _done: None)
-        self._interruption = interruption or Interruption()
+    store: ConceptStore
+    namespace: str
+    embedder: Embedder
+    now: Callable[[], str]
+    _: KW_ONLY
+    on_progress: OnProgress | None = None
+    interruption: Interruption | None = None
+
+    def __post_init__(self) -> None:
+        self._point = operating_point(self.embedder.name)
+        self._on_progress = self.on_progress or (lambda _step, _done: None)
+        self._interruption = self.interruption or Interruption()
 
     def run(self) -> LinkReport:
         """Link what is new.
@@ -94,30 +90,30 @@ class Linker:
         Interrupted after Ctrl-C. Finished work is stored.
         """
         report = LinkReport()
-        with on_ctrl_c(self._interruption.interrupt), self._store.exclusive():
+        with on_ctrl_c(self._interruption.interrupt), self.store.exclusive():
             self._link(report)
             for _ in range(PASSES):
-                if not self._store.waiting(0).has_concepts:
+                if not self.store.waiting(0).has_concepts:
                     return report
                 self._judge(report)
-            report.left_open = sum(not item.cluster for item in self._store.read())
+            report.left_open = sum(not item.cluster for item in self.store.read())
         return report
 
     def make(self, merge: SameAs) -> None:
         """Write a person's merge. Raises StoreLocked."""
-        self._set(replace(merge, created_at=self._now()))
+        self._set(replace(merge, created_at=self.now()))
 
     def undo(self, merge: SameAs) -> None:
         """Undo a merge permanently: no later run makes it again. Raises StoreLocked."""
-        self._set(replace(merge, undone_at=self._now()))
+        self._set(replace(merge, undone_at=self.now()))
 
     def redo(self, merge: SameAs) -> None:
         """Restore a merge that was undone. Raises StoreLocked."""
         self._set(replace(merge, undone_at=""))
 
     def _set(self, merge: SameAs) -> None:
-        with self._store.exclusive():
-            self._store.write(Changes(made=[merge], clusters=self._clusters({merge.left, merge.right}, {}, changed=merge)))
+        with self.store.exclusive():
+            self.store.write(Changes(made=[merge], clusters=self._clusters({merge.left, merge.right}, {}, changed=merge)))
 
     def _advance(self, step: Step, done: int) -> None:
         """Report progress between two writes, the only places where a run may end early."""
@@ -128,14 +124,14 @@ class Linker:
 
     def _link(self, report: LinkReport) -> None:
         attempts: Counter[str] = Counter()
-        while sources := self._store.waiting(SOURCES_AT_ONCE).sources:
+        while sources := self.store.waiting(SOURCES_AT_ONCE).sources:
             if all(attempts[source.id] >= PASSES for source in sources):
                 return  # other processes keep changing them
             attempts.update(source.id for source in sources)
             self._embed_evidence([item for source in sources for item in source.evidence], report)
             ids = [source.id for source in sources]
             for concepts, links in [*self._concepts_of(sources)] or [([], [])]:
-                written = self._store.write(Changes(concepts=concepts, links=links, sources=ids))
+                written = self.store.write(Changes(concepts=concepts, links=links, sources=ids))
                 report.entities += written.entities
                 report.concepts += written.concepts
                 self._advance("linked", report.entities)
@@ -145,13 +141,13 @@ class Linker:
         for page in pages([item for source in sources for item in source.entities], LINKS_AT_ONCE):
             keys = {id_: concept_key(name) for id_, name in page}
             names = {keys[id_]: name for id_, name in reversed(page)}
-            ids = {key: concept_id(self._namespace, key) for key in names}
+            ids = {key: concept_id(self.namespace, key) for key in names}
             yield [Concept(ids[key], key, name) for key, name in names.items()], [(id_, ids[key]) for id_, key in keys.items()]
 
     def _embed_evidence(self, texts: Sequence[tuple[str, str]], report: LinkReport) -> None:
         for page in pages(texts, TEXTS_AT_ONCE):
-            vectors = self._embedder.embed([text for _, text in page])
-            self._store.write(Changes(evidence={id_: vector for (id_, _), vector in zip(page, vectors, strict=True)}))
+            vectors = self.embedder.embed([text for _, text in page])
+            self.store.write(Changes(evidence={id_: vector for (id_, _), vector in zip(page, vectors, strict=True)}))
             report.evidence_vectors += len(page)
             self._advance("embedded", report.evidence_vectors)
 
@@ -159,11 +155,11 @@ class Linker:
 
     def _judge(self, report: LinkReport) -> None:
         """Judge waiting concepts, block by block. A concept that changes after it was read here stays open."""
-        names = Names.of(self._store.read(), self._namespace)
+        names = Names.of(self.store.read(), self.namespace)
         waiting = [item for item in names.concepts.values() if not item.cluster]
         orphans = [item.id for item in waiting if not item.entities]
         for page in pages(orphans, LINKS_AT_ONCE):
-            self._store.write(Changes(recounted=page))
+            self.store.write(Changes(recounted=page))
         for id_ in orphans:
             del names.concepts[id_]
         ids = [item.id for item in waiting if item.entities]
@@ -178,24 +174,24 @@ class Linker:
     def _name(self, concept_ids: Sequence[str], names: Names, report: LinkReport) -> None:
         """Give concepts the most frequent spelling of their entities, and embed the names that changed."""
         stale = []
-        for item in self._store.read(concept_ids):
+        for item in self.store.read(concept_ids):
             best = canonical_name(dict(item.names)) if item.names else item.name
             names.concepts[item.id] = replace(names.concepts[item.id], name=best)
             if item.vector is None or item.name != best:
                 stale.append(replace(item, name=best))
         if stale:
-            vectors = self._embedder.embed([item.name for item in stale]).tolist()
-            self._store.write(Changes(named=[replace(item, vector=one) for item, one in zip(stale, vectors, strict=True)]))
+            vectors = self.embedder.embed([item.name for item in stale]).tolist()
+            self.store.write(Changes(named=[replace(item, vector=one) for item, one in zip(stale, vectors, strict=True)]))
             report.concept_vectors += len(stale)
             self._advance("embedded", report.concept_vectors)
 
     def _judge_block(self, block: Sequence[str], names: Names, report: LinkReport) -> None:
         merges, withdrawn = self._judgements(block, names)
         if merges or withdrawn:
-            self._store.write(Changes(made=merges, withdrawn=withdrawn))
+            self.store.write(Changes(made=merges, withdrawn=withdrawn))
         ends = {end for item in (*merges, *withdrawn) for end in (item.left, item.right)}
         for page in pages(self._clusters({*block, *ends}, names.concepts, judged=block), LINKS_AT_ONCE):
-            self._store.write(Changes(clusters=page))
+            self.store.write(Changes(clusters=page))
             names.concepts.update((item.id, replace(item, cluster=cluster)) for item, cluster in page)
         for item in merges:
             report.merged[item.method] = report.merged.get(item.method, 0) + 1
@@ -203,13 +199,13 @@ class Linker:
 
     def _judgements(self, block: Sequence[str], names: Names) -> tuple[list[SameAs], list[SameAs]]:
         """Return the merges to write for a block of concepts, and those to withdraw because nothing supports them."""
-        stored = {(item.left, item.right): item for item in self._store.same_as([*block, *names.aliases(block)])}
-        vectors = {item.id: item.vector for item in self._store.read(block)}
+        stored = {(item.left, item.right): item for item in self.store.same_as([*block, *names.aliases(block)])}
+        vectors = {item.id: item.vector for item in self.store.read(block)}
         pairs = {*stored, *names.pairs(block), *self._near(vectors)}
         pairs = {ends for ends in pairs if all(end in names.concepts for end in ends)}
         others = sorted({end for ends in pairs for end in ends} - vectors.keys())
-        vectors |= {item.id: item.vector for item in self._store.read(others)}
-        merges, withdrawn, now = [], [], self._now()
+        vectors |= {item.id: item.vector for item in self.store.read(others)}
+        merges, withdrawn, now = [], [], self.now()
         for left, right in sorted(pairs):
             item = stored.get((left, right))
             if item is not None and (item.undone_at or item.method == "person"):
@@ -220,7 +216,7 @@ class Linker:
             if judgement is None:
                 withdrawn += [item] if item else []
             elif item is None:
-                merges.append(SameAs(same_as_id(self._namespace, left, right), left, right, *judgement, now))
+                merges.append(SameAs(same_as_id(self.namespace, left, right), left, right, *judgement, now))
             elif (item.method, item.score) != judgement:
                 merges.append(replace(item, method=judgement[0], score=judgement[1]))
         return merges, withdrawn
@@ -234,7 +230,7 @@ class Linker:
         # An index may differ from our cosine in the last digits; the judgement uses our cosine.
         floor = self._point.cosine - 10**-DIGITS
         rows = np.asarray([vectors[id_] for id_ in ids], dtype=np.float32)
-        for id_, near in zip(ids, self._store.nearest_concepts(rows, NEIGHBOURS + 1, floor=floor), strict=True):
+        for id_, near in zip(ids, self.store.nearest_concepts(rows, NEIGHBOURS + 1, floor=floor), strict=True):
             yield from (pair(id_, other) for other, _ in near if other != id_)
 
     def _clusters(
@@ -254,8 +250,8 @@ class Linker:
         front = set(touched)
         while front:
             members |= {id_: concepts[id_] for id_ in front if id_ in concepts}
-            members |= {item.id: item for item in self._store.read(sorted(front - concepts.keys()))}
-            merges = {item.id: item for item in self._store.same_as(sorted(front))}
+            members |= {item.id: item for item in self.store.read(sorted(front - concepts.keys()))}
+            merges = {item.id: item for item in self.store.same_as(sorted(front))}
             if changed:
                 merges[changed.id] = changed
             valid = [item for item in merges.values() if not item.undone_at]

@@ -55,7 +55,7 @@ def stale_lines(store: GraphStore, stale: Iterable[Due]) -> Iterator[InputLine]:
                 yield InputLine(number, query=subgraph.query, edition=subgraph.created_at or UNDATED)
 
 
-def source_of(reasons: Sequence[Staleness], now: datetime) -> str:
+def stale_source(reasons: Sequence[Staleness], now: datetime) -> str:
     """Return the source of a refresh at `now`. Refreshes on the same day (UTC) for the same reasons share a budget."""
     return f"{' '.join(f'--{reason}' for reason in sorted(reasons))} of {now:%Y-%m-%d}"
 

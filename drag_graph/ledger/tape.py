@@ -87,12 +87,7 @@ def call_id(request: TeacherRequest, key: str) -> str:
 def calls_of(model: str, request: TeacherRequest, facts: Sequence[Mapping[str, Any]]) -> tuple[TeacherCall, ...]:
     """Return the calls of an exchange, each followed by the next; the last one answers the request."""
     key = request_key(model, request)
-    common = {
-        "source_id": request.source.id,
-        "stage": request.stage,
-        "model": model,
-        "prompt_version": request.prompt_version,
-    }
+    common = {"source_id": request.source.id, "stage": request.stage, "model": model, "prompt_version": request.prompt_version}
     last = len(facts) - 1
     ids = [call_id(request, key if n == last else f"{key}/{n}") for n in range(len(facts))]
     before = ["", *ids]

@@ -21,11 +21,7 @@ _NAMES: dict[Kind, str] = {"query": "query", "source": "query or document", "ans
 
 
 def full_id(
-    store: GraphStore,
-    kind: Kind,
-    prefix: str,
-    recorded: Iterable[RecordedQuery] = (),
-    asked_as: Collection[str] = (),
+    store: GraphStore, kind: Kind, prefix: str, recorded: Iterable[RecordedQuery] = (), asked_as: Collection[str] = ()
 ) -> str:
     """Return the one stored id that begins with `prefix`, or that of the query with exactly this input id.
 

@@ -17,7 +17,7 @@ from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage.canonical_export import json_line
-from drag_graph.manage.content_checks import check_content
+from drag_graph.manage.content_ids import check_content
 from drag_graph.model import Subgraph
 from drag_graph.ports.correction_store import Correction
 from drag_graph.ports.graph_store import GraphStore
@@ -145,11 +145,9 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Part]:
                 yield head
             elif line.lstrip().startswith(b'{"end"'):
                 end = _validated(End, line)
-            elif line.lstrip().startswith(b'{"correction"'):
-                yield _read_correction(number, line, head)
             else:
-                subgraphs += 1
-                yield _read_subgraph_line(number, line, head)
+                subgraphs += not _is_correction(line)
+                yield _read_part(number, line, head)
         number += end is None
         _check_whole(head, end, subgraphs)
     except QueryInvalid as error:
@@ -165,21 +163,20 @@ def _check_whole(head: Head | None, end: End | None, subgraphs: int) -> None:
         raise QueryInvalid(f"The file should contain {end.subgraphs} subgraphs, but has {subgraphs}.")
 
 
-def _read_correction(number: int, line: bytes, head: Head) -> CorrectionLine | SubgraphLine:
+def _read_part(number: int, line: bytes, head: Head) -> CorrectionLine | SubgraphLine:
     try:
+        if not _is_correction(line):
+            return SubgraphLine(number, read_subgraph(line, head))
         item = _validated(_Corrected, line).correction
-        if not item.is_of_claim(head.namespace):
-            return SubgraphLine(number, problem="This is not a correction of a claim.")
-        return CorrectionLine(number, item)
+        if item.is_of_claim(head.namespace):
+            return CorrectionLine(number, item)
+        return SubgraphLine(number, problem="This is not a correction of a claim.")
     except QueryInvalid as error:
         return SubgraphLine(number, problem=str(error))
 
 
-def _read_subgraph_line(number: int, line: bytes, head: Head) -> SubgraphLine:
-    try:
-        return SubgraphLine(number, read_subgraph(line, head))
-    except QueryInvalid as error:
-        return SubgraphLine(number, problem=str(error))
+def _is_correction(line: bytes) -> bool:
+    return line.lstrip().startswith(b'{"correction"')
 
 
 def _read_head(line: bytes) -> Head:

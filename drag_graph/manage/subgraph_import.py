@@ -7,14 +7,14 @@ transactions of subgraphs with the same aggregation.
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
 from drag_graph.errors import ConfigurationError, DragGraphError, InputError, Interrupted, ModelError
 from drag_graph.graph.paging import pages
-from drag_graph.manage.content_checks import difference
+from drag_graph.manage.content_ids import difference
 from drag_graph.manage.subgraph_files import CorrectionLine, Part, SubgraphLine
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.correction_store import Correction
@@ -93,6 +93,7 @@ class ImportReport:
         }
 
 
+@dataclass(eq=False)
 class Importer:
     """Imports subgraphs into the namespace of `store`. Can be run once.
 
@@ -100,21 +101,16 @@ class Importer:
     `make_embedder` returns the embedder of the name that it receives; without it, passages of documents get no vectors.
     """
 
-    def __init__(
-        self,
-        store: GraphStore,
-        *,
-        replace: bool = False,
-        make_embedder: Callable[[str], Embedder] | None = None,
-        on_result: Callable[[Result], None] = lambda _result: None,
-        interruption: Interruption | None = None,
-    ) -> None:
-        self._store = store
-        self._replace = replace
-        self._make_embedder = make_embedder
-        self._on_result = on_result
-        self._interruption = interruption or Interruption()
-        self._report = ImportReport(namespace=store.namespace)
+    store: GraphStore
+    _: KW_ONLY
+    replace: bool = False
+    make_embedder: Callable[[str], Embedder] | None = None
+    on_result: Callable[[Result], None] = lambda _result: None
+    interruption: Interruption | None = None
+
+    def __post_init__(self) -> None:
+        self._interruption = self.interruption or Interruption()
+        self._report = ImportReport(namespace=self.store.namespace)
         self._embedder: Embedder | None = None
         self._embedder_name = ""
         self._pending: dict[str, Subgraph] = {}
@@ -151,11 +147,11 @@ class Importer:
                 if isinstance(part, CorrectionLine):
                     self._corrections.append(part.correction)
                     continue
-                if part.namespace != self._store.namespace:
+                if part.namespace != self.store.namespace:
                     message = f"The file contains namespace {part.namespace!r}, but the store is opened on another one."
                     raise ConfigurationError(message, hint=f"Use `namespace={part.namespace}`.")
                 if part.embedder is not None:
-                    self._store.embedder((part.embedder.name, part.embedder.dimension))
+                    self.store.embedder((part.embedder.name, part.embedder.dimension))
                     self._embedder_name = part.embedder.name
         except (InputError, Interrupted) as error:
             self._report.stopped = error
@@ -173,10 +169,10 @@ class Importer:
     def _correct(self) -> None:
         """Write the corrections of stored sources that are new, or later than the stored ones."""
         own = self._corrections
-        stored = {item.target_id: item.changed_at for item in self._store.corrections.read()} if own else {}
+        stored = {item.target_id: item.changed_at for item in self.store.corrections.read()} if own else {}
         later = [item for item in own if item.changed_at > stored.get(item.target_id, "")]
         # Of two corrections of one claim, `write` keeps the last.
-        self._report.corrections = self._store.corrections.write(sorted(later, key=attrgetter("changed_at")))
+        self._report.corrections = self.store.corrections.write(sorted(later, key=attrgetter("changed_at")))
 
     def _flush(self) -> None:
         graphs = list(self._pending.values())
@@ -189,10 +185,10 @@ class Importer:
 
     def _count(self, result: Result) -> None:
         self._report.count(result)
-        self._on_result(result)
+        self.on_result(result)
 
     def _store_graphs(self, graphs: Sequence[Subgraph]) -> None:
-        stored = {graph.source_id: graph for graph in self._store.read([graph.source_id for graph in graphs])}
+        stored = {graph.source_id: graph for graph in self.store.read([graph.source_id for graph in graphs])}
         new, changed = list[Subgraph](), list[Subgraph]()
         for graph in graphs:
             existing = stored.get(graph.source_id)
@@ -200,7 +196,7 @@ class Importer:
                 new.append(graph)
             elif not (reason := difference(existing, graph)):
                 self._note(graph, "unchanged")
-            elif self._replace:
+            elif self.replace:
                 changed.append(graph)
             else:
                 self._note(graph, "conflict", f"stored with different content: {reason}")
@@ -214,7 +210,7 @@ class Importer:
         aggregations = [graph.aggregation or Aggregation() for graph in graphs]
         statements = {edge: text for item in aggregations for edge, text in item.statements.items()}
         aggregation = aggregations[0].model_copy(update={"statements": statements})
-        outcomes = self._store.save(graphs, aggregation, replace=replace, vectors=self._vectors(graphs))
+        outcomes = self.store.save(graphs, aggregation, replace=replace, vectors=self._vectors(graphs))
         pairs = list(zip(graphs, outcomes, strict=True))
         for graph, outcome in pairs:
             if outcome != "unchanged":
@@ -226,10 +222,10 @@ class Importer:
     def _vectors(self, graphs: Sequence[Subgraph]) -> Mapping[str, Vector]:
         """Embed the passages of documents, so that search finds them; vectors of questions are in the file."""
         texts = {item.id: item.text for graph in graphs if graph.document for item in graph.kept_evidence}
-        if not texts or self._make_embedder is None or self._report.search_problem:
+        if not texts or self.make_embedder is None or self._report.search_problem:
             return {}
         try:
-            self._embedder = self._embedder or self._make_embedder(self._embedder_name)
+            self._embedder = self._embedder or self.make_embedder(self._embedder_name)
             return dict(zip(texts, self._embedder.embed(list(texts.values())), strict=True))
         except (ConfigurationError, ModelError) as error:
             self._report.search_problem = f"{error} {error.hint}".strip()

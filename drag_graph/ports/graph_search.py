@@ -142,13 +142,7 @@ class GraphSearch(Protocol):
     """Searching one namespace. Thread-safe; raises as the methods of `drag_graph.ports.graph_store.GraphStore` do."""
 
     def candidates(
-        self,
-        vector: Sequence[float],
-        terms: Sequence[str],
-        k: int,
-        *,
-        source_id: str = "",
-        only: Restriction = EVERYTHING,
+        self, vector: Sequence[float], terms: Sequence[str], k: int, *, source_id: str = "", only: Restriction = EVERYTHING
     ) -> Candidates:
         """Return what is near to a question, up to `k` in each list.
 

@@ -3,15 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from drag_graph.model import ENTITY_TYPES, FRAMINGS, Framing
 from drag_graph.values import Confidence, Relevance

@@ -111,7 +111,9 @@ def _streets(text: str, *, has_lines: bool) -> Iterator[Span]:
     lines = None if has_lines else [line.span() for line in _LINE.finditer(text)]
     if has_lines:
         for match in _OF_A_PERSON.finditer(text):
-            first = next((word.start() for word in _NEXT_WORD.finditer(match.group()) if folded(word.group()) not in words()), 0)
+            first = next(
+                (word.start() for word in _NEXT_WORD.finditer(match.group()) if folded(word.group()) not in words()), 0
+            )
             yield Span(match.start() + first, match.end(), "STREET_ADDRESS", "address")
     yield from spans_of(STREET, text, "STREET_ADDRESS", "street", parts=lines)
 

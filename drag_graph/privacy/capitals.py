@@ -12,7 +12,9 @@ from drag_graph.privacy.spans import Span
 _WORD = r"\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’&-][\p{L}\p{N}]+)*"
 _RUN = Pattern(rf"(?<![\p{{L}}\p{{N}}@._-]){_WORD}(?:[^\S\n](?:(?:{PARTICLE}|&)[^\S\n])?{_WORD})*")
 _BEGINNING = Pattern(r"(?:^|[.?!:>|\n])[\s\"'“‘(>*-]*$")
-_LINE = Pattern(rf"(?m)^[>\s]*(?P<name>(?:\d[\d -]{{2,7}}\s)?{_WORD}(?:,?[^\S\n](?:(?:{PARTICLE}|and|of|&)[^\S\n])?{_WORD}){{0,4}}(?:[^\S\n]\d[\d/-]{{0,6}}\p{{L}}?)?)[^\S\n]*$")
+_LINE = Pattern(
+    rf"(?m)^[>\s]*(?P<name>(?:\d[\d -]{{2,7}}\s)?{_WORD}(?:,?[^\S\n](?:(?:{PARTICLE}|and|of|&)[^\S\n])?{_WORD}){{0,4}}(?:[^\S\n]\d[\d/-]{{0,6}}\p{{L}}?)?)[^\S\n]*$"
+)
 _LONGEST_ABBREVIATION = 5
 
 

@@ -8,11 +8,46 @@ from drag_graph.errors import NotStored
 from drag_graph.graph.rejected_claims import claims_of_edges, without_rejected
 from drag_graph.manage.content_ids import is_evidence_id, wrong_ids
 from drag_graph.manage.short_ids import full_id
-from drag_graph.model import Answer, Subgraph, labelled
-from drag_graph.ports.correction_store import RejectedClaims
+from drag_graph.model import Answer, Subgraph, Triple, labelled, sentence_of
+from drag_graph.ports.correction_store import Correction, RejectedClaims, claim_of
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.report.audit_corrections import add_corrections
 from drag_graph.report.document_versions import documents_of, with_paths
+
+
+def add_corrections(document: dict[str, Any], stored: Mapping[str, Subgraph], corrections: Iterable[Correction]) -> None:
+    """Add `correction` to an audit, and `claims` to its lines and what contradicts them: id, text and `correction` of each.
+
+    The claims of an edge are those of its triples, also of those that were not shown; the claims of evidence are those that
+    were read from it. `stored` are the subgraphs by id.
+    """
+    by_target = {item.target_id: item.to_dict() for item in corrections}
+    document["correction"] = by_target.get(document["answer_id"])
+    for line in document["lines"]:
+        if "elsewhere" not in line:
+            for part in (line, *(other for other in line["contradicted_by"] if "edge" in other)):
+                texts = dict(_claims(part, stored.get(line["source_id"])))
+                part["claims"] = [{"id": id_, "text": text, "correction": by_target.get(id_)} for id_, text in texts.items()]
+
+
+def correction_note(document: Mapping[str, Any] | None) -> str:
+    """Return the JSON of a correction in prose; empty for None."""
+    return str(Correction(**document)) if document else ""
+
+
+def _claims(line: Mapping[str, Any], graph: Subgraph | None) -> Iterator[tuple[str, str]]:
+    """Yield id and text of each claim. An answer of an earlier version has only the ids of its triples."""
+    triples: Sequence[Triple] = graph.triples if graph else ()
+    if line["edge"]:
+        ids = {item.id: claim_of(item) for item in triples}
+        for triple in (*line["triples"], *line.get("not_shown", ())):
+            if id_ := triple.get("claim_id") or ids.get(triple["id"]):
+                yield id_, sentence_of(triple["subject"], triple["predicate"], triple["object"])
+        return
+    evidence = {one["id"] for one in line.get("passages", (line["evidence"],))}
+    for item in triples:
+        if item.evidence_id in evidence:
+            yield claim_of(item), sentence_of(item.subject, item.predicate, item.object)
+
 
 Sent = Callable[[str], Mapping[str, Any] | None]
 """Returns the request of a teacher call by its hash, or None."""

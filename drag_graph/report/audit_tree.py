@@ -10,10 +10,10 @@ from rich.tree import Tree
 
 from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.graph.edge_text import one_line
-from drag_graph.report.audit_corrections import correction_note
 from drag_graph.report.audit_document import (
     SHORT,
     calls_in_prose,
+    correction_note,
     describe_elsewhere,
     evidence_of,
     filter_in_words,

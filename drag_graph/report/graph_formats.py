@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from typing import Any, BinaryIO, Literal
@@ -148,9 +148,11 @@ class GraphFile:
         yield before
         for (kind, name), group in groupby(self._records(), key=lambda record: (record["kind"], record["name"])):
             statement = (nodes if kind == "node" else edges).replace("NAME", _quoted(name))
-            to_row: Callable[[Record], Any] = _properties if kind == "node" else _ends_and_properties
             for batch in pages(group, ROWS):
-                yield statement.replace("ROWS", cypher_literal([to_row(record) for record in batch]))
+                rows = [
+                    one["properties"] if kind == "node" else [one["source"], one["target"], one["properties"]] for one in batch
+                ]
+                yield statement.replace("ROWS", cypher_literal(rows))
         yield after
 
 
@@ -176,14 +178,6 @@ def _escaped(match: re.Match[str]) -> str:
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
-
-
-def _properties(record: Record) -> Any:
-    return record["properties"]
-
-
-def _ends_and_properties(record: Record) -> Any:
-    return [record["source"], record["target"], record["properties"]]
 
 
 def _type_of(types: set[str]) -> str:

@@ -363,14 +363,7 @@ def _entity(query: Query, name: str) -> Entity:
 
 
 def _triple(
-    query: Query,
-    spec: Spec,
-    entities: dict[str, Entity],
-    evidence: Sequence[Evidence],
-    *,
-    call_id: str,
-    index: int,
-    rank: int,
+    query: Query, spec: Spec, entities: dict[str, Entity], evidence: Sequence[Evidence], *, call_id: str, index: int, rank: int
 ) -> Triple:
     subject, predicate, object_, confidence, position = spec
     return Triple(

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from drag_graph.graph.proof import proven_part
 from drag_graph.graph.search_terms import joined_terms
-from drag_graph.graph.subgraph_parts import proven_part
 from drag_graph.model import Chunk, Evidence, Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, Hit, Passage, Restriction, Unit, is_within
 from drag_graph.ports.vectors import Vector, Vectors
@@ -20,13 +20,7 @@ class DictSearch:
         self._lend = lend
 
     def candidates(
-        self,
-        vector: Sequence[float],
-        terms: Sequence[str],
-        k: int,
-        *,
-        source_id: str = "",
-        only: Restriction = EVERYTHING,
+        self, vector: Sequence[float], terms: Sequence[str], k: int, *, source_id: str = "", only: Restriction = EVERYTHING
     ) -> Candidates:
         with self._lend() as content:
             graphs = [graph for graph in content.subgraphs.values() if not only or _is_within(only, graph)]

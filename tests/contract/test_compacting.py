@@ -93,7 +93,7 @@ def kill(*_):
 place, path = sys.argv[1], Path(sys.argv[2])
 replace = Path.replace
 if place == "while the tables are written":
-    ladybug_engine.compacting.read_tables = kill
+    ladybug_engine.files.read_tables = kill
 elif place == "before the swap":
     Path.replace = kill
 else:

@@ -18,7 +18,7 @@ from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.concept_store import Changes
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
-from drag_graph.stores.neo4j import neo4j_concepts
+from drag_graph.stores.neo4j import neo4j_store
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.stores.shared.cypher_files import load
 from drag_graph.testing.builders import make_answer, make_subgraph
@@ -91,7 +91,7 @@ def test_wrong_concepts_are_found_and_mended(opened, flaw):
 @pytest.mark.neo4j
 def test_what_other_namespaces_hide_in_the_index_is_found(on_neo4j, namespace, monkeypatch):
     """The index is of all namespaces: where theirs are as near, this one is gone through."""
-    monkeypatch.setattr(neo4j_concepts, "LEAST_CANDIDATES", 1)
+    monkeypatch.setattr(neo4j_store, "LEAST_NEIGHBOURS", 1)
     open_, tamper = on_neo4j
     others = [f"{namespace}-{number}" for number in range(6)]
     try:

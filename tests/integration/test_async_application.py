@@ -10,7 +10,7 @@ import pytest
 
 from drag_graph.app import AsyncDragGraph, DragGraph
 from drag_graph.app.questions import question_lines
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 from drag_graph.errors import ConfigurationError
 from drag_graph.inputs import read_queries
 

@@ -19,7 +19,7 @@ from workers import PASSWORD, home_of, run_server, running_server
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable
 from drag_graph.stores.neo4j.server import process, server_status, start_server, stop_server
-from drag_graph.stores.neo4j.server.java import find_java
+from drag_graph.stores.neo4j.server.libraries import find_java
 from drag_graph.stores.neo4j.server.releases import RELEASES
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]

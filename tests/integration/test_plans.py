@@ -13,7 +13,7 @@ from drag_graph.graph.names import concept_id
 from drag_graph.model import Aggregation
 from drag_graph.ports.concept_store import Changes, Concept
 from drag_graph.stores.neo4j import neo4j_rows
-from drag_graph.stores.neo4j.lucene_query import lucene_query
+from drag_graph.stores.neo4j.neo4j_search import lucene_query
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.shared_store import LAST

@@ -12,9 +12,8 @@ import pytest
 from docx import Document
 from pypdf import PdfReader, PdfWriter
 
-from drag_graph.documents.document_dates import document_date, is_day_first, name_date
+from drag_graph.documents.document_dates import document_date, is_day_first, metadata_of, name_date
 from drag_graph.documents.document_files import SourceFile, files_in, load_source
-from drag_graph.documents.file_metadata import metadata_of
 from drag_graph.jobs.ingest_job import document_of
 
 MIXED = Path(__file__).parents[2] / "bench" / "data" / "mixed" / "files"

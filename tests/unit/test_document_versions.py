@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from drag_graph import DragGraph
-from drag_graph.app import document_files
-from drag_graph.app.document_files import file_state
+from drag_graph.app import answer_tracing
+from drag_graph.app.answer_tracing import file_state
 from drag_graph.files import sha256_of_file
 from drag_graph.model import Answer
 from drag_graph.report.audit_document import answer_document
@@ -115,7 +115,7 @@ def test_an_answer_from_before_versions_says_so(graph):
     assert answer.snapshot.pop("documents")
     document = answer_document(answer)
     assert [item["name"] for item in document["documents"]] == ["moon.txt"]
-    document_files.compare_with_files(document["documents"])
+    answer_tracing.compare_with_files(document["documents"])
     assert document["documents"][0]["file"] is None
     document["privacy"]["teacher_saw"] = []
     assert "document moon.txt: version not recorded" in audit_text(document)
@@ -161,6 +161,6 @@ def test_what_cannot_be_compared(tmp_path, monkeypatch):
     assert file_state(path.as_uri().replace("file:///", "file://elsewhere/"), digest) == "not compared"
     assert file_state("https://example.org/moon.txt", digest) is None
     assert file_state(path.as_uri(), "") is None
-    monkeypatch.setattr(document_files, "LARGEST", len(TEXT) - 1)
-    monkeypatch.setattr(document_files.hashlib, "file_digest", lambda *_: pytest.fail("a large file is read"))
+    monkeypatch.setattr(answer_tracing, "LARGEST", len(TEXT) - 1)
+    monkeypatch.setattr(answer_tracing.hashlib, "file_digest", lambda *_: pytest.fail("a large file is read"))
     assert file_state(path.as_uri(), digest) == "not compared"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.stores.neo4j.lucene_query import MOST_SOURCES, MOST_TERMS, lucene_query
+from drag_graph.stores.neo4j.neo4j_search import MOST_SOURCES, MOST_TERMS, lucene_query
 
 
 def test_terms_are_phrases_in_both_fields_of_one_namespace():

@@ -15,9 +15,8 @@ import pytest
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.stores.neo4j.server import local_server, process, server_status, start_server, stop_server
-from drag_graph.stores.neo4j.server.bolt import check_password
-from drag_graph.stores.neo4j.server.java import find_java, find_maven, jdk_version
-from drag_graph.stores.neo4j.server.libraries import libraries
+from drag_graph.stores.neo4j.server.libraries import find_java, find_maven, jdk_version, libraries
+from drag_graph.stores.neo4j.server.local_server import check_password
 from drag_graph.stores.neo4j.server.releases import RELEASES, release_of
 
 LTS, CURRENT = RELEASES

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import drag_graph
 from cli.command_table import SUMMARIES, load_command
-from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import ResourceUser
 
 SNAPSHOT = Path(__file__).with_name("public_api.txt")
 GROUPS = {"db": "store", "edge": "sites", "eval": "evaluation"}

@@ -8,7 +8,7 @@ from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import MalformedReply, Spent
 from drag_graph.graph import paging
 from drag_graph.jobs.distill_job import Distiller
-from drag_graph.jobs.stale_queries import READ, UNDATED, due, source_of, stale_lines
+from drag_graph.jobs.stale_queries import READ, UNDATED, due, stale_lines, stale_source
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
 from drag_graph.ledger.tape import call_id, request_key
@@ -98,9 +98,9 @@ def test_what_was_erased_or_refreshed_since_it_was_found_is_left_out(store):
 
 def test_refreshes_of_one_day_for_the_same_reasons_are_one_job():
     morning = datetime.fromisoformat("2026-05-01T01:00:00+00:00")
-    assert source_of(["failed", "expired"], morning) == "--expired --failed of 2026-05-01"
-    assert source_of(["expired", "failed"], morning + timedelta(hours=22)) == source_of(["failed", "expired"], morning)
-    assert source_of(["expired"], morning) != source_of(["expired"], morning + timedelta(hours=24))
+    assert stale_source(["failed", "expired"], morning) == "--expired --failed of 2026-05-01"
+    assert stale_source(["expired", "failed"], morning + timedelta(hours=22)) == stale_source(["failed", "expired"], morning)
+    assert stale_source(["expired"], morning) != stale_source(["expired"], morning + timedelta(hours=24))
 
 
 class Teacher:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.app.restrictions import restriction
+from drag_graph.app.questions import restriction
 from drag_graph.errors import ConfigurationError
 from drag_graph.ports.graph_search import Restriction, is_within
 

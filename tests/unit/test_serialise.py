@@ -212,11 +212,6 @@ def test_of_each_kind_the_best_lines_stay():
     assert len(select_lines(items, count_tokens=count_words, token_budget=100).lines) == 6
 
 
-def test_an_edge_may_be_written_as_json():
-    shown = texts_of_edge("json", predicates=("causes", "warms"), subject='the "sun"', object_="the seas\n")
-    assert shown == ['{"the \\"sun\\"": {"causes": "the seas", "warms": "the seas"}}']
-
-
 def test_a_line_longer_than_the_budget_makes_room_for_the_others():
     items = [
         Candidate("evidence", "long", "q", "word " * 50, "word " * 50, 0, 0.9),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.graph.subgraph_parts import proven_part
+from drag_graph.graph.proof import proven_part
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import expected, make_document_subgraph, make_subgraph
 

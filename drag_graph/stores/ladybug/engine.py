@@ -23,7 +23,6 @@ from typing import Any
 
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.ports.query_rows import QueryRows
-from drag_graph.stores.ladybug import compact as compacting
 from drag_graph.stores.ladybug import snapshot
 from drag_graph.stores.ladybug import store_files as files
 from drag_graph.stores.ladybug.ladybug_errors import COMMITTED, WRITE_FAILURE, translate
@@ -157,13 +156,13 @@ class Engine:
 
         connection = self._connect()
         try:
-            loads = compacting.write_tables(LadybugTransaction(connection, self.location).execute, draft.parent)
+            loads = files.write_tables(LadybugTransaction(connection, self.location).execute, draft.parent)
         finally:
             connection.close()
         database = ladybug.Database(str(draft), compression=files.COMPRESSION)
         try:
             connection = ladybug.Connection(database)
-            compacting.read_tables(LadybugTransaction(connection, str(draft)).execute, loads)
+            files.read_tables(LadybugTransaction(connection, str(draft)).execute, loads)
         except BaseException:
             _leak(database, connection)  # a COPY that failed has broken its memory
             raise

@@ -66,12 +66,7 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
         f"Open it once for writing: {_MIGRATE}.",
     ),
     (CHECKPOINT_RACE, StoreUnfit, "is damaged or truncated", _RESTORE),
-    (
-        re.compile(f"{DAMAGED}|{TORN_LOG.pattern}|{CORRUPTION}"),
-        StoreUnfit,
-        "is damaged or truncated",
-        _RESTORE,
-    ),
+    (re.compile(f"{DAMAGED}|{TORN_LOG.pattern}|{CORRUPTION}"), StoreUnfit, "is damaged or truncated", _RESTORE),
     (
         re.compile(r"[Pp]ermission denied|Read-only file system|read-only database|READ ONLY"),
         StoreUnfit,

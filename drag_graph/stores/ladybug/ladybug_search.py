@@ -20,24 +20,14 @@ import numpy as np
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.paging import pages
 from drag_graph.model import DEFAULT_NAMESPACE, Subgraph
-from drag_graph.ports.graph_search import (
-    EVERYTHING,
-    Candidates,
-    Fact,
-    Found,
-    Hit,
-    Passage,
-    Restriction,
-    Unit,
-    is_within,
-)
+from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, Hit, Passage, Restriction, Unit, is_within
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.ladybug.ladybug_access import LadybugAccess, revision_key
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.ladybug.subgraph_reading import read_parts
 from drag_graph.stores.ladybug.text_index import NAME, TextIndex
 from drag_graph.stores.ladybug.vector_index import VectorIndex
-from drag_graph.stores.shared.transaction import NamespacePart, Row
+from drag_graph.stores.shared.transaction import Row
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -164,13 +154,7 @@ class LadybugSearch:
 
     @_repaired
     def candidates(
-        self,
-        vector: Sequence[float],
-        terms: Sequence[str],
-        k: int,
-        *,
-        source_id: str = "",
-        only: Restriction = EVERYTHING,
+        self, vector: Sequence[float], terms: Sequence[str], k: int, *, source_id: str = "", only: Restriction = EVERYTHING
     ) -> Candidates:
         namespace, numbers = self._access.namespace, np.asarray([vector], dtype=np.float32)
         with self._access.reading() as session:
@@ -243,14 +227,6 @@ class LadybugSearch:
     def subgraphs(self, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Subgraph]:
         with self._access.reading() as session:
             return read_parts(session, self._access.namespace, evidence_ids, pairs)
-
-
-class LadybugPart(NamespacePart):
-    """A part of a store with vector search; `index` returns the vectors of a kind (`LadybugSearch.index`)."""
-
-    def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
-        super().__init__(access)
-        self._index = index
 
 
 def _sources(text: TextIndex, only: Restriction) -> frozenset[str]:

@@ -1,21 +1,117 @@
 """The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (docs/decisions/0001-stores.md)."""
 
+import os
+import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
 
+import numpy as np
+
+from drag_graph.errors import StoreLocked
 from drag_graph.graph import subgraph_checks as checks
+from drag_graph.graph.paging import pages
 from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports.community_store import CommunityHit
+from drag_graph.ports.site_registry import SummaryHit
+from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.ladybug import subgraph_writing as write
 from drag_graph.stores.ladybug.engine import READ_PATIENCE
 from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
-from drag_graph.stores.ladybug.ladybug_communities import LadybugCommunities
-from drag_graph.stores.ladybug.ladybug_concepts import LadybugConcepts
-from drag_graph.stores.ladybug.ladybug_registry import LadybugRegistry
-from drag_graph.stores.ladybug.ladybug_search import LadybugSearch
+from drag_graph.stores.ladybug.ladybug_search import IDS_AT_ONCE, LadybugSearch
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.ladybug.subgraph_reading import read_subgraphs
+from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.shared.shared_communities import SharedCommunities, hits_of
+from drag_graph.stores.shared.shared_concepts import SharedConcepts
+from drag_graph.stores.shared.shared_registry import SharedRegistry, hit_of
 from drag_graph.stores.shared.shared_store import LAST, SharedStore
-from drag_graph.stores.shared.transaction import Row
+from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction
+
+
+class LadybugPart(NamespacePart):
+    """A part of a store with vector search."""
+
+    def _index(self, kind: str) -> VectorIndex:
+        """Return the vectors of a kind (`LadybugSearch.index`)."""
+        return cast("LadybugStore", self._access).search.index(kind)
+
+
+class LadybugRegistry(LadybugPart, SharedRegistry):
+    """The `SiteRegistry` port on an embedded store."""
+
+    rows_at_once = 16
+    """Kept small because the engine processes the rows of a statement's first call again in every later call."""
+
+    def _lock(self, session: Transaction, site_id: str) -> bool:
+        return bool(session.run("read_sites", namespace=self._namespace, ids=[site_id]))  # one transaction writes at a time
+
+    def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
+        if k < 1 or not any(vector):
+            return []
+        wanted = k
+        while True:
+            pairs = dict(self._index("summaries").nearest(np.asarray([vector], dtype=np.float32), wanted)[0])
+            rows = {row["id"]: row for row in self._rows_of("read_summaries", list(pairs)) if row["site_id"] != without}
+            if len(rows) >= k or len(pairs) < wanted:
+                return [hit_of(rows[id_], score) for id_, score in pairs.items() if id_ in rows][:k]
+            wanted *= 4  # summaries of the site itself, or erased ones, were among the nearest
+
+    def _rows_of(self, name: str, ids: Sequence[str]) -> list[Row]:
+        return [row for page in pages(ids, IDS_AT_ONCE) for row in self._rows(name, ids=page)]
+
+
+class LadybugCommunities(LadybugPart, SharedCommunities):
+    """The `CommunityStore` port on an embedded store."""
+
+    # The engine processes the rows that a statement was planned with again in every later call. But calls that join entities
+    # to communities get slower with their number, so these should be few.
+    rows_at_once = 256
+    vectors_at_once = 32
+
+    def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
+        (pairs,) = self._index("communities").nearest(np.asarray([vector], dtype=np.float32), k)
+        scores = dict(pairs)
+        rows = self._rows("read_communities", ids=list(scores)) if scores else []
+        return hits_of(({**row, "score": scores[row["id"]]} for row in rows), k)
+
+
+_linked: dict[tuple[str, str], str] = {}
+"""The threads that link, by file and namespace. The lock on the file excludes other processes."""
+_linked_lock = threading.Lock()
+
+
+class LadybugConcepts(LadybugPart, SharedConcepts):
+    """The `ConceptStore` port on an embedded store."""
+
+    # The engine processes the rows that a statement was planned with again in every later call.
+    rows_at_once = 32
+    vectors_at_once = 32
+
+    def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
+        def write(session: LadybugTransaction) -> Result:
+            session.changed_vectors, session.changed_links = changed_vectors, True
+            return work(session.run)
+
+        return self._access.in_writing(write)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        place = os.path.realpath(self._access.location), self._namespace
+        with _linked_lock:
+            if place in _linked:
+                where, who = f"Namespace {self._namespace!r} of {self._access.location}", f"thread {_linked[place]}"
+                raise StoreLocked(f"{where} is being linked by {who} of this process.", hint="Wait until it ends.")
+            _linked[place] = threading.current_thread().name
+        try:
+            yield
+        finally:
+            del _linked[place]
+
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
+        return self._index("similar").nearest(vectors, k, floor=floor)
+
 
 ALL = 2**62
 """More rows than there are."""
@@ -24,6 +120,7 @@ ALL = 2**62
 class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
     """The `GraphStore` port on a file; see there for what each method promises."""
 
+    parts = (LadybugConcepts, LadybugCommunities, LadybugRegistry)
     _search: LadybugSearch | None = None
 
     def _release(self) -> None:
@@ -46,18 +143,6 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
 
     def prepare_search(self) -> None:
         self.search.prepare()
-
-    @property
-    def concepts(self) -> LadybugConcepts:
-        return LadybugConcepts(self, self.search.index)
-
-    @property
-    def registry(self) -> LadybugRegistry:
-        return LadybugRegistry(self, self.search.index)
-
-    @property
-    def communities(self) -> LadybugCommunities:
-        return LadybugCommunities(self, self.search.index)
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         if not source_ids:

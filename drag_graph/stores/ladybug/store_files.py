@@ -1,10 +1,13 @@
 """Files of an embedded store: checking, opening and creating them."""
 
+import ctypes
+import functools
 import logging
 import os
 import shutil
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,60 @@ from drag_graph.stores.ladybug.ladybug_errors import (
     TORN_LOG,
     translate,
 )
-from drag_graph.stores.ladybug.memory import hand_out_zeros
+from drag_graph.stores.shared import migrations as migrate
+from drag_graph.stores.shared.cypher_files import load
+
+Execute = Callable[[str], list[dict[str, Any]]]
+"""Executes a text and returns its rows."""
+
+
+def write_tables(execute: Execute, folder: Path) -> list[str]:
+    """Write every table of a store to a file in `folder`; return the texts that read them again, nodes first."""
+    loads = []
+    tables = execute(_text("show_tables"))
+    for table in sorted(tables, key=lambda row: (row["type"] != "NODE", row["name"])):
+        name = table["name"]
+        file = _quoted(folder / f"{name}.parquet")
+        write = "compact_nodes" if table["type"] == "NODE" else "compact_relationships"
+        execute(_text(write, table=name, file=file))
+        loads.append(_text("compact_load", table=name, file=file))
+    return loads
+
+
+def read_tables(execute: Execute, loads: list[str]) -> None:
+    """Create the schema in an empty database and read all tables into it, including the history of migrations."""
+    for _, statements in migrate.known("ladybug"):
+        for text in statements:
+            execute(text)
+    for text in loads:
+        execute(text)
+
+
+def _text(statement: str, **names: str) -> str:
+    """Return a statement with the names of tables and files inserted, which cannot be parameters."""
+    text, _ = load(statement, "ladybug").bind()
+    for key, value in names.items():
+        text = text.replace(f"<{key}>", value)
+    return text
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace("'", "\\'")
+
+
+_PERTURB = -6
+"""glibc's M_PERTURB: fill memory that is handed out with the complement of a byte, and memory that is let go with the byte."""
+
+
+@functools.cache
+def hand_out_zeros() -> None:
+    """Make the allocator return zeroed memory from now on. Works with glibc only (docs/explanation/privacy.md).
+
+    Blocks of about a kilobyte and less may be handed out as they were. Writing a store and embedding take no longer by it.
+    """
+    if sys.platform == "linux" and (ask := getattr(ctypes.CDLL(None), "mallopt", None)):
+        ask(_PERTURB, 0xFF)
+
 
 SPARE_BYTES = 8 * 1024 * 1024
 """Minimum free disk space for writing, in addition to four times the size of the log, which a checkpoint needs."""

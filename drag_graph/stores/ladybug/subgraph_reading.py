@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from drag_graph.graph.paging import pages
-from drag_graph.graph.subgraph_parts import proven_part
+from drag_graph.graph.proof import proven_part
 from drag_graph.model import Subgraph
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.shared.shared_rows import subgraph_of

@@ -1,18 +1,83 @@
 """Writing subgraphs and answers to the embedded engine, in a transaction that the caller has open."""
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
+from drag_graph.graph.aggregate import Claim, Part, edges_of
 from drag_graph.graph.paging import pages
-from drag_graph.graph.proof import proof_of
+from drag_graph.graph.proof import own_refs, proof_of
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.stores.ladybug import ladybug_rows as rows
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
-from drag_graph.stores.shared.aggregation_json import aggregation_text
 from drag_graph.stores.shared.shared_communities import open_communities, rejoin_communities
 from drag_graph.stores.shared.shared_concepts import recount_concepts, touched_concepts
-from drag_graph.stores.shared.shared_rows import evidence_again
+from drag_graph.stores.shared.shared_rows import aggregation_text, answer_row, evidence_again, source_row
 from drag_graph.stores.shared.transaction import Row
+
+HEADS = ("save_subgraphs_queries", "save_subgraphs_documents")
+"""Statements that create the nodes of sources."""
+
+
+def subgraph_rows(subgraphs: Collection[Subgraph]) -> dict[str, Iterable[Row]]:
+    """Return the rows of sources and their parts, by statement, in writing order. They stream: a long document has many."""
+    rows: dict[str, Iterable[Row]] = {
+        "queries": (_marked(source_row(graph), "options") for graph in subgraphs if graph.document is None),
+        "documents": (_marked(source_row(graph), "tags") for graph in subgraphs if graph.document is not None),
+        "calls": (call.model_dump() for graph in subgraphs for call in graph.calls),
+        "chunks": (_marked(item.model_dump(mode="json"), "heading") for graph in subgraphs for item in graph.chunks),
+        "evidence": (item.model_dump(mode="json", exclude={"call_ids"}) for graph in subgraphs for item in graph.evidence),
+        "evidence_calls": (
+            {"evidence_id": item.id, "id": id_} for graph in subgraphs for item in graph.evidence for id_ in item.call_ids
+        ),
+        "evidence_chunks": (
+            {"evidence_id": item.id, "id": item.chunk_id} for graph in subgraphs for item in graph.evidence if item.chunk_id
+        ),
+        "entities": (_marked(item.model_dump(mode="json"), "variants") for graph in subgraphs for item in graph.entities),
+        "triples": (
+            _marked(item.model_dump(mode="json", exclude={"subject", "object"}), "opposes")
+            for graph in subgraphs
+            for item in graph.triples
+        ),
+    }
+    return {f"save_subgraphs_{part}": items for part, items in rows.items()}
+
+
+def edge_rows(source_id: str, merged: Iterable[Row], aggregation: Aggregation) -> tuple[Iterator[Row], str]:
+    """Return the rows of a source's simple edges and the kind of its graph, from the claims that `aggregate` merged."""
+    edges, kind = edges_of(source_id, map(_claim, merged), aggregation)
+    return (_marked(edge.model_dump(mode="json", exclude={"subject", "object"}), "contradicts") for edge in edges), kind
+
+
+def _claim(row: Row) -> Claim:
+    """Return the claim of a row. Its lists are nested: per teacher, and per evidence."""
+    parts = {part["id"]: Part(**part) for groups in row["triples"] for part in chain.from_iterable(groups)}
+    return Claim(
+        **{name: row[name] for name in ("subject_id", "subject", "object_id", "object", "key")},
+        confidence=min(1.0, max(0.0, row["confidence"])),
+        opposes=frozenset(key for groups in row["opposes"] for keys in chain.from_iterable(groups) for key in keys or ()),
+        parts=tuple(sorted(parts.values(), key=lambda part: (part.rank, part.id))),
+    )
+
+
+def answer_rows(answers: Iterable[Answer]) -> list[Row]:
+    """Return the rows of the nodes of answers."""
+    return [_marked(answer_row(answer), "options", "source_ids", "lines", "edge_ids") for answer in answers]
+
+
+def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
+    """Return the links of answers to sources and evidence, by statement."""
+    sources = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in dict.fromkeys(answer.source_ids)]
+    evidence = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in own_refs(answer, "evidence")]
+    return {"save_answers_sources": sources, "save_answers_evidence": evidence}
+
+
+def _marked(row: Row, *names: str) -> Row:
+    """Put a blank before each list of these names, which the statement removes.
+
+    The engine infers types from the values. For rows with empty lists only, that takes longer than all the rest.
+    """
+    return {**row, **{name: ["", *row[name]] for name in names}}
+
 
 ROWS_AT_ONCE = 32
 HEADS_AT_ONCE = 4
@@ -33,7 +98,7 @@ def write_subgraphs(
     members = open_communities(session.run, namespace, list(replaced))
     erase_parts(session, namespace, replaced)
     recount_concepts(session.run, namespace, touched)
-    write_rows(session, namespace, rows.subgraph_rows(wanted.values()))
+    write_rows(session, namespace, subgraph_rows(wanted.values()))
     rejoin_communities(session.run, namespace, members, ROWS_AT_ONCE)
     for id_, answer_rows in answers.items():
         again = {item.id for item in wanted[id_].evidence}
@@ -52,7 +117,7 @@ def write_edges(
     for id_, is_document in are_documents.items():
         own = aggregation.of_documents() if is_document else aggregation
         claims = session.stream("aggregate", namespace=namespace, source_id=id_, merge=own.merge)
-        edges, kind = rows.edge_rows(id_, claims, own)
+        edges, kind = edge_rows(id_, claims, own)
         write_rows(session, namespace, {"save_edges": edges})
         marks.append({"id": id_, "graph": kind, "aggregation": aggregation_text(own), "revision": uuid.uuid4().hex})
     write_rows(session, namespace, {"mark_graphs": marks})
@@ -72,7 +137,7 @@ def write_rows(session: LadybugTransaction, namespace: str, by_statement: Mappin
     return [
         row
         for name, items in by_statement.items()
-        for page in pages(items, HEADS_AT_ONCE if name in rows.HEADS else ROWS_AT_ONCE)
+        for page in pages(items, HEADS_AT_ONCE if name in HEADS else ROWS_AT_ONCE)
         for row in session.run(name, namespace=namespace, rows=page)
     ]
 
@@ -100,6 +165,6 @@ def write_answers(session: LadybugTransaction, namespace: str, answers: Sequence
         for answer, proof in zip(reversed(answers), reversed(proofs), strict=True)
         if answer.id not in existing and proof.evidence_ids | proof.triple_ids | proof.call_ids <= existing
     }
-    rows_by_statement = {"save_answers": rows.answer_rows(fresh.values()), **rows.answer_links(fresh.values())}
+    rows_by_statement = {"save_answers": answer_rows(fresh.values()), **answer_links(fresh.values())}
     write_rows(session, namespace, rows_by_statement)
     return fresh.keys() | existing

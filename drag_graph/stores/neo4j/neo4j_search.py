@@ -1,17 +1,47 @@
 """Search in Neo4j: one statement for each step of `GraphSearch`, and more if those of other namespaces crowd an index."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from drag_graph.graph.proof import proven_part
 from drag_graph.graph.search_terms import joined_terms
-from drag_graph.graph.subgraph_parts import proven_part
 from drag_graph.model import Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, Hit, Passage, Restriction, Unit, is_within
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.neo4j import neo4j_rows as rows
 from drag_graph.stores.neo4j.connection import Work
-from drag_graph.stores.neo4j.lucene_query import lucene_query
 from drag_graph.stores.neo4j.neo4j_access import Neo4jAccess
+
+MOST_TERMS = 150
+MOST_SOURCES = 100
+"""Maximum number of terms, and of sources that a query names; each counts twice. Lucene refuses more than 1,024 clauses."""
+_SOURCE_FIELDS = {"evidence_text": ("source_id",), "unit_text": ("source_id", "id")}
+
+
+def lucene_query(index: str, namespace: str, terms: Sequence[str], sources: Sequence[str] | None = None) -> str:
+    """Return the query for nodes of a namespace with any of these search terms; "" without terms.
+
+    With up to `MOST_SOURCES` sources only theirs are found. The caller must check the namespace again: an index knows its words
+    alone. Quoted, a pair of Chinese characters is found as a pair; the index splits it. Only terms count for the score.
+    """
+    # Lucene would leave out a phrase without a letter, and find everything.
+    words = [term for term in dict.fromkeys(terms) if any(map(str.isalnum, term))][:MOST_TERMS]
+    if not words:
+        return ""
+    parts = [f"+namespace:{_quoted([namespace])}^0", f"+({_in_fields(('text', 'terms'), words)})"]
+    if sources is not None and len(sources) <= MOST_SOURCES:
+        parts.append(f"+({_in_fields(_SOURCE_FIELDS[index], sources)})^0")
+    return " ".join(parts)
+
+
+def _in_fields(fields: Iterable[str], phrases: Sequence[str]) -> str:
+    return " ".join(f"{field}:({_quoted(phrases)})" for field in fields)
+
+
+def _quoted(phrases: Iterable[str]) -> str:
+    escaped = (phrase.replace("\\", "\\\\").replace('"', '\\"') for phrase in phrases)
+    return " ".join(f'"{phrase}"' for phrase in escaped)
+
 
 LEAST_CANDIDATES = 100
 """Minimum number of candidates from an index. On random vectors of length 384, the worst case, a vector index missed 2 to 5 %
@@ -36,13 +66,7 @@ class Neo4jSearch:
         self._access = access
 
     def candidates(
-        self,
-        vector: Sequence[float],
-        terms: Sequence[str],
-        k: int,
-        *,
-        source_id: str = "",
-        only: Restriction = EVERYTHING,
+        self, vector: Sequence[float], terms: Sequence[str], k: int, *, source_id: str = "", only: Restriction = EVERYTHING
     ) -> Candidates:
         namespace, k = self._access.namespace, max(k, 0)
         numbers = [float(x) for x in vector] if any(vector) and k else []
@@ -69,13 +93,7 @@ class Neo4jSearch:
         return self._access.in_reading(run)
 
     def _from_indexes(
-        self,
-        work: Work,
-        numbers: list[float],
-        texts: Mapping[str, str],
-        k: int,
-        sources: list[str] | None,
-        **values: Any,
+        self, work: Work, numbers: list[float], texts: Mapping[str, str], k: int, sources: list[str] | None, **values: Any
     ) -> tuple[dict[str, Any], _Lists]:
         """Return the row of `search_candidates`, and the best `k` or more of each index, if there are so many.
 

@@ -1,25 +1,138 @@
 """The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any
 
+from drag_graph.errors import StoreError, StoreLocked
 from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.paging import pages
 from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports.community_store import CommunityHit
 from drag_graph.ports.graph_store import Replace, SaveOutcome
-from drag_graph.ports.vectors import Vector
+from drag_graph.ports.site_registry import SummaryHit
+from drag_graph.ports.vectors import Vector, Vectors
 from drag_graph.stores.neo4j import neo4j_rows as rows
 from drag_graph.stores.neo4j.connection import IdTaken, Work
 from drag_graph.stores.neo4j.neo4j_access import Neo4jAccess
-from drag_graph.stores.neo4j.neo4j_communities import Neo4jCommunities
-from drag_graph.stores.neo4j.neo4j_concepts import Neo4jConcepts
-from drag_graph.stores.neo4j.neo4j_registry import Neo4jRegistry
-from drag_graph.stores.neo4j.neo4j_search import Neo4jSearch
-from drag_graph.stores.shared.shared_communities import open_communities, rejoin_communities
-from drag_graph.stores.shared.shared_concepts import recount_concepts, touched_concepts
+from drag_graph.stores.neo4j.neo4j_search import LEAST_CANDIDATES, Neo4jSearch
+from drag_graph.stores.shared.shared_communities import SharedCommunities, hits_of, open_communities, rejoin_communities
+from drag_graph.stores.shared.shared_concepts import SharedConcepts, recount_concepts, touched_concepts
+from drag_graph.stores.shared.shared_registry import SharedRegistry, hit_of
 from drag_graph.stores.shared.shared_store import LAST, SharedStore
-from drag_graph.stores.shared.transaction import Row
+from drag_graph.stores.shared.transaction import Result, Row, Run, Transaction
+
+
+class Neo4jRegistry(SharedRegistry):
+    """The `SiteRegistry` port on Neo4j."""
+
+    def _lock(self, session: Transaction, site_id: str) -> bool:
+        return bool(session.run("lock_site", namespace=self._namespace, id=site_id))
+
+    def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
+        numbers = [float(number) for number in vector]
+        if k < 1 or not any(numbers):  # a zero vector matches nothing, and the index refuses it
+            return []
+        candidates = max(LEAST_NEIGHBOURS, 4 * k)
+        (row,) = self._rows("nearest_summaries", vector=numbers, candidates=candidates, k=k, without=without)
+        if len(row["hits"]) < k:  # summaries of other namespaces or of the site itself may have taken the places
+            (row,) = self._rows("nearest_summaries_exact", vector=numbers, k=k, without=without)
+        return [hit_of(hit, hit["score"]) for hit in row["hits"]]
+
+
+class Neo4jCommunities(SharedCommunities):
+    """The `CommunityStore` port on Neo4j."""
+
+    def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
+        if not any(vector) or k < 1:
+            return []  # a zero vector matches nothing, and the index refuses it
+        values = {"vector": [float(x) for x in vector], "candidates": max(LEAST_CANDIDATES, 4 * k), "k": k}
+        return hits_of(self._rows("nearest_communities", **values), k)
+
+
+LEASE_SECONDS = 60
+"""How long a silent linker excludes others; each of its writes restarts this time."""
+LEAST_NEIGHBOURS = 40
+"""Minimum number of candidates from the vector index, which covers all namespaces and is inexact for few."""
+_HINT = "Wait until that run has ended, then run the same command again."
+
+
+class Neo4jConcepts(SharedConcepts):
+    """The `ConceptStore` port on Neo4j.
+
+    A linker holds a lease on a node of the namespace, with a number that grows with each linker. Every write checks that number
+    in the same transaction, so that a linker writes nothing more after another one has taken over.
+    """
+
+    _token = 0
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        token, until = self._access.in_writing(lambda work: self._lease(work, 0))
+        if not token:
+            when = datetime.fromtimestamp(until / 1000, UTC).isoformat(timespec="seconds")
+            raise StoreLocked(f"{self._place} is being linked by another process (lease until {when}).", hint=_HINT)
+        self._token = token
+        try:
+            yield
+        finally:
+            self._token = 0
+            # If the server is away, the lease expires.
+            with suppress(StoreError):
+                self._access.in_writing(lambda work: self._lease(work, token, seconds=0))
+
+    def _lease(self, work: Work, token: int, seconds: int = LEASE_SECONDS) -> tuple[int, int]:
+        """Take the lease (`token` 0) or renew it. Return the token (0 if another linker has it) and the end of the lease."""
+        (row,) = work.run("link_lease", namespace=self._namespace, token=token, milliseconds=1000 * seconds)
+        return row["token"], row["until"]
+
+    @property
+    def _place(self) -> str:
+        return f"Namespace {self._namespace!r} of {self._access.location}"
+
+    def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
+        del changed_vectors  # no vectors are kept in this process
+        token = self._token
+
+        def run(session: Work) -> Result:
+            if token and not self._lease(session, token)[0]:
+                raise StoreLocked(
+                    f"{self._place} was taken over by another process, because this run did not renew its lease in time.",
+                    hint=_HINT,
+                )
+            return work(session.run)
+
+        return self._access.in_writing(run)
+
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
+        neighbours: list[list[tuple[str, float]]] = [[] for _ in vectors]
+        # A zero vector matches nothing, and the index refuses it.
+        positions = [position for position, vector in enumerate(vectors) if vector.any()] if k > 0 else []
+        for start in range(0, len(positions), self.vectors_at_once):
+            page = positions[start : start + self.vectors_at_once]
+            for position, near in zip(page, self._nearest(vectors[page].tolist(), k, floor), strict=True):
+                neighbours[position] = near
+        return neighbours
+
+    def _nearest(self, vectors: list[list[float]], k: int, floor: float) -> list[list[tuple[str, float]]]:
+        candidates = max(LEAST_NEIGHBOURS, 4 * k)
+        rows = self._rows("nearest_concepts", vectors=vectors, candidates=candidates)
+        hits = {row["position"]: _ranked(row["found"], k, floor) for row in rows}
+        # The index covers all namespaces. If others may have hidden matches of this one, all of its vectors are compared.
+        full = {row["position"] for row in rows if row["seen"] == candidates and row["farthest"] >= floor}
+        if hidden := sorted(position for position in full if len(hits[position]) < k):
+            values = {"vectors": [vectors[position] for position in hidden], "k": k, "floor": floor}
+            for row in self._rows("nearest_concepts_exact", **values):
+                hits[hidden[row["position"]]] = _ranked(row["found"], k, floor)
+        return [hits[position] for position in range(len(vectors))]
+
+
+def _ranked(pairs: list[tuple[str, float]], k: int, floor: float) -> list[tuple[str, float]]:
+    near = [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in pairs if id_ is not None and cosine >= floor]
+    return sorted(near, key=lambda pair: (-pair[1], pair[0]))[:k]
+
 
 SUBGRAPHS_PER_STATEMENT = 50
 IDS_PER_STATEMENT = 500
@@ -34,23 +147,12 @@ READ_TRIES = 3
 class Neo4jStore(Neo4jAccess, SharedStore[Work]):
     """The `GraphStore` port on Neo4j; see there for what each method promises."""
 
+    parts = (Neo4jConcepts, Neo4jCommunities, Neo4jRegistry)
     _writing_tells = True
-
-    @property
-    def concepts(self) -> Neo4jConcepts:
-        return Neo4jConcepts(self)
-
-    @property
-    def communities(self) -> Neo4jCommunities:
-        return Neo4jCommunities(self)
 
     @property
     def search(self) -> Neo4jSearch:
         return Neo4jSearch(self)
-
-    @property
-    def registry(self) -> Neo4jRegistry:
-        return Neo4jRegistry(self)
 
     # ---- subgraphs
 

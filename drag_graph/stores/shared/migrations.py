@@ -78,9 +78,7 @@ def status(dialect: Dialect, applied: Callable[[], Sequence[Migration]]) -> list
 
 
 def run(
-    dialect: Dialect,
-    applied: Callable[[], Sequence[Migration]],
-    apply: Callable[[Migration, tuple[str, ...]], None],
+    dialect: Dialect, applied: Callable[[], Sequence[Migration]], apply: Callable[[Migration, tuple[str, ...]], None]
 ) -> list[Migration]:
     """Apply what is pending and return it (empty when the store is up to date). Raises as `plan` does.
 

@@ -7,16 +7,32 @@ an answer, which an engine cannot keep as properties, are kept as JSON.
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.proof import own_refs
-from drag_graph.model import Answer, Document, Query, Subgraph
+from drag_graph.model import Aggregation, Answer, Document, Merge, Query, Strategy, Subgraph
 from drag_graph.ports.linked_edges import LinkedEdge
-from drag_graph.stores.shared.aggregation_json import aggregation_of
 from drag_graph.stores.shared.transaction import Row
+
+
+def aggregation_text(aggregation: Aggregation) -> str:
+    """Return the stored text."""
+    return f"{aggregation.strategy} {aggregation.merge} {aggregation.threshold} {aggregation.top_k}"
+
+
+def aggregation_of(text: str | None) -> Aggregation | None:
+    """Return the aggregation of a stored text; None if it is damaged."""
+    try:
+        strategy, merge, threshold, top_k = (text or "").split()
+        return Aggregation(
+            strategy=cast("Strategy", strategy), merge=cast("Merge", merge), threshold=float(threshold), top_k=int(top_k)
+        )
+    except (ValidationError, ValueError):
+        return None
+
 
 QUERY = ("id", "namespace", "text", "options", "domain", "complexity", "input_id")
 DOCUMENT = tuple(Document.model_fields)

@@ -1,13 +1,13 @@
 """The parts of a graph store that work over statements with the same names and rows in every dialect."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, Generic
 
 from drag_graph.graph import subgraph_checks as checks
-from drag_graph.graph.paging import iter_subgraphs
+from drag_graph.graph.paging import iter_subgraphs, pages
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.graph_store import (
     ALL_SOURCES,
@@ -23,13 +23,66 @@ from drag_graph.ports.graph_store import (
 from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.export_records import answer_records, link, subgraph_records
-from drag_graph.stores.shared.shared_communities import SharedCommunities
-from drag_graph.stores.shared.shared_concepts import SharedConcepts
+from drag_graph.stores.shared.shared_communities import SharedCommunities, open_communities, remove_empty_communities
+from drag_graph.stores.shared.shared_concepts import (
+    SharedConcepts,
+    abandoned_concepts,
+    remove_orphan_concepts,
+    touched_concepts,
+)
 from drag_graph.stores.shared.shared_corrections import SharedCorrections
-from drag_graph.stores.shared.shared_erasing import erase_sources, reduce_source
 from drag_graph.stores.shared.shared_registry import SharedRegistry
 from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
-from drag_graph.stores.shared.transaction import Access, EngineTransaction, Row
+from drag_graph.stores.shared.transaction import Access, EngineTransaction, Row, Run
+
+VECTORS_AT_ONCE = 100
+
+
+def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], erase_parts: Callable[[], Mapping[str, int]]) -> Erased:
+    """Erase sources, the answers that rest on them, and concepts and communities that are left without an entity.
+
+    Communities that lose their summaries are counted. `erase_parts` erases nodes and relationships of the sources and returns
+    their numbers by label and type.
+    """
+    answers = _erase_answers(run, namespace, source_ids)
+    touched = touched_concepts(run, namespace, source_ids)
+    open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
+    counts = dict(erase_parts())
+    remove_empty_communities(run, namespace, open_ids)
+    return Erased({**counts, "Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)}, answers)
+
+
+def reduce_source(run: Run, reduction: Reduction, write: Callable[[], None]) -> Erased:
+    """Replace a subgraph by its reduction, which `write` does. What is left keeps its vectors and concepts."""
+    before, after = reduction.before, reduction.after
+    namespace = before.source.namespace
+    source_ids = [before.source_id]
+    touched = touched_concepts(run, namespace, source_ids)
+    linked = run("concepts_of_sources", namespace=namespace, source_ids=source_ids)
+    vectors = run("evidence_vectors", namespace=namespace, ids=[item.id for item in after.evidence])
+    open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
+    write()
+    entities = {item.id for item in after.entities}
+    links = [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in entities]
+    if links:
+        run("link_entities", namespace=namespace, rows=links)
+    for page in pages(vectors, VECTORS_AT_ONCE):
+        run("save_evidence_vectors", namespace=namespace, rows=page)
+    return Erased({"Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)})
+
+
+def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:
+    """Remove touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
+    return remove_orphan_concepts(run, namespace, [*touched, *abandoned_concepts(run, namespace)])
+
+
+def _erase_answers(run: Run, namespace: str, source_ids: Sequence[str]) -> frozenset[str]:
+    """Erase the answers that name these sources, even if their links are lost, and return their ids."""
+    ids = [row["id"] for row in run("answers_naming", namespace=namespace, source_ids=list(source_ids))]
+    if ids:
+        run("erase_answers", namespace=namespace, answer_ids=ids)
+    return frozenset(ids)
+
 
 LAST = "\uffff"
 """Sorts after every id."""
@@ -45,28 +98,31 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
     _claimed: tuple[str, int] | None = None
     """The embedder that this store claimed. Until it has saved a source, another one may claim the namespace."""
 
+    parts: tuple[type[SharedConcepts], type[SharedCommunities], type[SharedRegistry]]
+    """The classes of the engine's concepts, communities and sites."""
+
     @property
-    @abstractmethod
     def concepts(self) -> SharedConcepts:
         """See GraphStore."""
+        return self.parts[0](self)
+
+    @property
+    def communities(self) -> SharedCommunities:
+        """See GraphStore."""
+        return self.parts[1](self)
+
+    @property
+    def registry(self) -> SharedRegistry:
+        """See GraphStore."""
+        return self.parts[2](self)
 
     def prepare_search(self) -> None:
         """See GraphStore. Neo4j's own indexes are always up to date."""
 
     @property
-    @abstractmethod
-    def registry(self) -> SharedRegistry:
-        """See GraphStore."""
-
-    @property
     def corrections(self) -> SharedCorrections:
         """See GraphStore."""
         return SharedCorrections(self, self._stream)
-
-    @property
-    @abstractmethod
-    def communities(self) -> SharedCommunities:
-        """See GraphStore."""
 
     @abstractmethod
     def _read_in(self, session: EngineTransaction, source_ids: Sequence[str]) -> list[Subgraph]:

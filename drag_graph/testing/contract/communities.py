@@ -64,10 +64,7 @@ class CommunityContract(Contract):
         _, shared, alone = _fill(store, namespace)
         grown = replace(shared, member_hash="hash 3", things=5)
         store.communities.write(CommunityChanges(communities=[grown, replace(alone, edges=7)]))
-        assert list(store.communities.read()) == [
-            replace(grown, name="", summary="", summariser=""),
-            replace(alone, edges=7),
-        ]
+        assert list(store.communities.read()) == [replace(grown, name="", summary="", summariser=""), replace(alone, edges=7)]
         assert [hit.id for hit in store.communities.nearest([1.0, 0.0], 5)] == [alone.id]
 
     def test_an_entity_is_in_one_community_and_an_empty_one_goes(self, store: GraphStore, namespace: str) -> None:

@@ -5,6 +5,7 @@ A server belongs to its home folder, which holds its data, `conf/neo4j.conf`, `l
 """
 
 import json
+import re
 import secrets
 import time
 from collections.abc import Callable
@@ -16,12 +17,81 @@ from filelock import FileLock
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.files import write_lines
-from drag_graph.stores.neo4j.server.bolt import USERNAME, check_password, ensure_password
-from drag_graph.stores.neo4j.server.configuration import check_size, write_configuration
-from drag_graph.stores.neo4j.server.java import find_java
-from drag_graph.stores.neo4j.server.libraries import RESOURCES, libraries
+from drag_graph.stores.neo4j.server.libraries import RESOURCES, find_java, libraries
 from drag_graph.stores.neo4j.server.process import LOOPBACK, reserve_ports, runs, spawn, terminate
 from drag_graph.stores.neo4j.server.releases import Neo4jRelease
+
+USERNAME = "neo4j"
+FIRST_PASSWORD = "neo4j"  # noqa: S105 - what every new Neo4j accepts once, only to be replaced
+MINIMUM_PASSWORD = 8
+_REFUSED = ("Neo.ClientError.Security.Unauthorized", "Neo.ClientError.Security.CredentialsExpired")
+
+
+def check_password(password: str) -> None:
+    """Raise ConfigurationError if Neo4j would refuse `password`: under 8 characters, or its first one."""
+    if len(password) < MINIMUM_PASSWORD:
+        raise ConfigurationError(
+            f"Neo4j requires a password of at least {MINIMUM_PASSWORD} characters.", hint="Set NEO4J_PASSWORD to a longer one."
+        )
+
+
+def ensure_password(address: str, password: str) -> None:
+    """Make sure that `password` opens the server at `address` (bolt://host:port); on a first start, set it.
+
+    Raises ConfigurationError if the server has another password, errors of the driver (neo4j.exceptions) while it is not
+    ready.
+    """
+    if _accepts(address, password):
+        return
+    if not (_accepts(address, FIRST_PASSWORD, new=password) and _accepts(address, password)):
+        raise ConfigurationError(
+            f"The Neo4j at {address} already has another password.",
+            hint="Set NEO4J_PASSWORD to the one that it was first started with, or choose another folder with `home=FOLDER`.",
+        )
+
+
+def _accepts(address: str, password: str, *, new: str = "") -> bool:
+    """Return whether the server accepts a password. `new` replaces it."""
+    import neo4j
+    from neo4j.exceptions import ClientError
+
+    login = neo4j.GraphDatabase.driver(
+        address, auth=(USERNAME, password), connection_timeout=5, telemetry_disabled=True, notifications_min_severity="OFF"
+    )
+    try:
+        with login as driver, driver.session(database="system" if new else None) as session:
+            if new:
+                text = (Path(__file__).parent / "set_password.cypher").read_text(encoding="utf-8")
+                session.run(text, {"old": password, "new": new}).consume()
+            else:
+                session.begin_transaction().close()  # proves that the default database serves
+    except ClientError as error:
+        if error.code in _REFUSED:
+            return False
+        raise
+    return True
+
+
+_SIZE = re.compile(r"[1-9][0-9]*[mgMG]")
+
+
+def check_size(name: str, size: str) -> None:
+    """Raise ConfigurationError unless `size` is a whole number followed by `m` or `g`."""
+    if not _SIZE.fullmatch(size):
+        raise ConfigurationError(
+            f"{size!r} is not a size for the {name}.", hint="Pass a number followed by m or g, such as 512m or 4g."
+        )
+
+
+def write_configuration(home: Path, release: Neo4jRelease, bolt_port: int, http_port: int, page_cache: str) -> Path:
+    """Write `conf/neo4j.conf` below `home`, again at each start, and return its path. Raises OSError."""
+    values = {"listen": LOOPBACK, "bolt": bolt_port, "http": http_port, "page_cache": page_cache}
+    text = (Path(__file__).parent / "neo4j.conf").read_text(encoding="utf-8").format(**values)
+    path = home / "conf" / "neo4j.conf"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text + "".join(f"{name}={value}\n" for name, value in release.settings), encoding="utf-8")
+    return path
+
 
 DEFAULT_HOME = Path(".drag-graph/neo4j")
 START_SECONDS = 120.0
