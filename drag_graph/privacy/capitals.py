@@ -21,7 +21,7 @@ _LONGEST_ABBREVIATION = 5
 def names(text: str) -> Iterator[Span]:
     """Yield all capitalised words within sentences, and listed places; known persons, nations and ordinary words stay."""
     for run in _RUN.finditer(text):
-        parts = [match for match in regex.finditer(r"\S+", text[run.start() : run.end()]) if match]
+        parts = list(regex.finditer(r"\S+", run.group()))
         while parts and _is_ordinary(parts[0].group()):
             parts.pop(0)
         while parts and _is_ordinary(parts[-1].group()):
@@ -32,9 +32,10 @@ def names(text: str) -> Iterator[Span]:
         name = regex.sub("['’]s?$", "", text[start:end])
         if is_place(name):
             yield Span(start, start + len(name), "PLACE", "capitals")
-        elif len(parts) > 1 or not _BEGINNING.search(text[max(0, start - 10) : start]):
-            if not (is_known_person(name) or names_a_thing(text, start, end) or NOT_A_NAME.search(name)):
-                yield Span(start, start + len(name), "NAME", "capitals")
+            continue
+        is_public = is_known_person(name) or names_a_thing(text, start, end) or NOT_A_NAME.search(name)
+        if not is_public and (len(parts) > 1 or not _BEGINNING.search(text[max(0, start - 10) : start])):
+            yield Span(start, start + len(name), "NAME", "capitals")
 
 
 def lines(text: str, private: Sequence[Span]) -> Iterator[Span]:

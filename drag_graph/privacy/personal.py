@@ -103,8 +103,8 @@ class Personal:
             *_jobs(text, private, own),
             *(span for match in _matches(_LIVING, text, all_parts) for span in _place(match)),
             *_places(passage, private, personal, own),
-            *spans_of(_FIRM, text, "ORGANIZATION", "firm", parts=[(0, len(text))] if passage.is_open else personal),
-            *(_firms(text) if passage.is_open else ()),
+            *_firms(text, [(0, len(text))] if passage.is_open else personal),
+            *(_customers(text) if passage.is_open else ()),
             *spans_of(_WORK, text, "ORGANIZATION", "work", "org", parts=all_parts),
             *_employers(passage, private, own),
         ]
@@ -167,10 +167,17 @@ def _employers(passage: QuestionText, private: Sequence[Span], own: Sequence[tup
             yield Span(start, end, "PLACE" if is_place(text[start:end]) else "ORGANIZATION", "after a name")
 
 
-def _firms(text: str) -> Iterator[Span]:
+def _firms(text: str, parts: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    for match in _matches(_FIRM, text, parts):
+        names = [word.start() for word in regex.finditer(r"\S+", match.group()) if folded(word.group()) not in words()]
+        if names:
+            yield Span(match.start() + names[0], match.end(), "ORGANIZATION", "firm")
+
+
+def _customers(text: str) -> Iterator[Span]:
     for match in _CUSTOMER.finditer(text):
         if (not match["job"] or _names_a_job(match["job"])) and not is_place(match["org"]) and not _begins(match["org"]):
-            yield Span(*match.span("org"), "ORGANIZATION", "customer")
+            yield Span(match.start("org"), match.end("org"), "ORGANIZATION", "customer")
 
 
 def _jobs(text: str, private: Sequence[Span], personal: Sequence[tuple[int, int]]) -> Iterator[Span]:
