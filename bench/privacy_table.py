@@ -4,8 +4,8 @@
         [--setting NAME=VALUE ...]
 
 FOLDER holds mmlu.jsonl. --out receives the same with private details (bench/inject.py), the store and the outcomes. The table's
-file is examples/paper/table-04.toml; a setting replaces what it lists. The same command resumes. A detail counts as leaked where its
-text, in any case, stands as words of its own: in the questions and options that left the gate (with the prompts, which have
+file is examples/paper/table-04.toml; a setting replaces what it lists. The same command resumes. A detail counts as leaked if
+its text, in any case, stands as words of its own: in the questions and options that left the gate (with the prompts, which have
 nothing else of the user's, all that the teacher receives), in evidence and graph, or in the student's answers. Details that
 the clean questions contain as well, and those of fewer than four letters and digits, do not count. Intervals: Wilson's, 95 %.
 """
