@@ -26,7 +26,7 @@ def compare(student: Student, question: str, texts: Sequence[str]) -> tuple[floa
     text = SECTION_GAP.join((*sections, f"[QUESTION]\n{question}", f"[ANSWERS]\n{answers}", f"[TASK]\n{_ORDER}"))
     with suppress(ReplyError):
         reply = student.answer(Prompt(question, (), (), text, student.count_tokens(text), _TOKENS))
-        found = _FIELDS.search(reply.text)
-        if found and 1 <= int(found[2]) <= len(texts):
-            return float(found[1]) if found[1][0] in "01" else None, int(found[2]) - 1
+        fields = _FIELDS.search(reply.text)
+        if fields and 1 <= int(fields[2]) <= len(texts):
+            return float(fields[1]) if fields[1][0] in "01" else None, int(fields[2]) - 1
     return None
