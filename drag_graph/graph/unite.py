@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from drag_graph.graph.name_forms import common_words, entity_key
+from drag_graph.graph.name_forms import common_words, entity_key, predicate_key
 from drag_graph.graph.opposition import with_opposition
+from drag_graph.identity import content_id
 from drag_graph.model import Entity, Evidence, Subgraph, Triple
 from drag_graph.values import Value
 
@@ -53,7 +54,10 @@ def _under_stored_names(stored: Subgraph, added: Subgraph) -> Subgraph:
     for item in added.triples:
         subject, object_ = same[item.subject_id], same[item.object_id]
         names = {"subject_id": subject.id, "subject": subject.name, "object_id": object_.id, "object": object_.name}
-        triples.append(item.model_copy(update=names))
+        if item != (renamed := item.model_copy(update=names)):
+            parts = (item.source_id, subject.id, predicate_key(item.predicate), object_.id, item.evidence_id)
+            renamed = renamed.model_copy(update={"id": content_id(added.source.namespace, "triple", *parts)})
+        triples.append(renamed)
     entities = []
     for entity in added.entities:
         kept = same[entity.id]

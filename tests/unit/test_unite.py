@@ -2,15 +2,17 @@
 
 from drag_graph.graph.aggregate import aggregate
 from drag_graph.graph.unite import united
+from drag_graph.manage.content_ids import wrong_ids
 from drag_graph.model import Aggregation
-from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.builders import as_distilled, make_subgraph
 
 
 def two(*added):
     one = make_subgraph(triples=[("bees", "make", "honey", 0.7, 0)], evidence=["Bees make honey."], dropped=())
     other = make_subgraph(triples=added, evidence=["So they say."], dropped=(), settings_hash="settings-2")
     calls = tuple(call.model_copy(update={"model": "teacher/second"}) for call in other.calls)
-    return one, united(one, other.model_copy(update={"calls": calls}))
+    one, other = (as_distilled(item) for item in (one, other.model_copy(update={"calls": calls})))
+    return one, united(one, other)
 
 
 def test_teachers_who_write_a_name_differently_support_one_claim():
@@ -18,6 +20,7 @@ def test_teachers_who_write_a_name_differently_support_one_claim():
     [edge] = aggregate(both, Aggregation())[0]
     assert (edge.subject, edge.support, round(edge.confidence, 2)) == ("bees", 2, 0.94)
     assert [entity.id for entity in both.entities] == [entity.id for entity in one.entities]
+    assert not list(wrong_ids(both))
     assert "A bee" in both.entities[0].variants
 
 
