@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from drag_graph import DragGraph
 from tests.e2e.conftest import ON_BOTH
 
 
@@ -63,6 +64,22 @@ def test_link_show_undo_and_redo(cli, filled):
     assert cli("link", "--redo", f" {merge['id'].upper()} ").code == 0
     assert cli("export").out == linked
     assert cli("db", "verify").code == 0
+
+
+@ON_BOTH
+def test_a_person_merges_two_names_and_the_statement_of_a_picture_finds_its_edges(cli, filled):
+    with DragGraph() as graph:
+        graph.link().result()
+        (made,) = graph.merge("genes", "the cell").merges
+        assert (made.method, made.score, made.undone_at) == ("person", 1.0, "")
+        graph.link().result()
+        assert [one.id for one in graph.merges("genes").merges] == [made.id]
+        assert graph.undo_merge(made.id).merges[0].undone_at
+        assert not graph.redo_merge(made.id).merges[0].undone_at
+        picture = graph.picture()
+        rows = graph.store.query(picture.to_cypher(graph.settings.namespace), limit=1000).rows
+        assert len(rows) == len(picture.edges) > 0
+        assert graph.store.verify().problems == ()
 
 
 def test_a_stored_question_is_shown_what_others_brought_too(cli, filled, tmp_path):

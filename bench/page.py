@@ -1,0 +1,96 @@
+"""Figures of the web page in Chromium: the list of many sources, and the memory of a page that asks many questions.
+
+    python bench/page.py [--sources 10000] [--loads 20] [--asks 200]
+
+Needs Chromium on PATH and the extra `dev` of the tests (Playwright). The service of bench/service.py runs in a process of its
+own. Prints how long the first and the last page of `/sources` take to the first byte and the first paint, as medians with the
+fastest and the slowest load, and the JavaScript heap and the nodes of a page after garbage collection, before and after asks.
+"""
+
+import argparse
+import shutil
+import statistics
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+from service import DATA, QUESTIONS, SETTINGS, service
+
+from drag_graph import DragGraph
+from drag_graph.compose.store_opening import open_store
+from drag_graph.model import Aggregation
+from drag_graph.testing.builders import make_document_subgraph
+
+BATCH = 500
+"""Sources that are saved in one transaction."""
+TIMES = """() => {
+  const [load] = performance.getEntriesByType("navigation"), [paint] = performance.getEntriesByName("first-contentful-paint");
+  return [load.responseStart, paint.startTime];
+}"""
+
+
+def fill(store: Path, sources: int) -> None:
+    """Save small documents until there are so many."""
+    with DragGraph(store, **SETTINGS) as graph, open_store(graph.settings, create=True, read_only=False) as opened:
+        for start in range(0, sources, BATCH):
+            page = [make_document_subgraph(number, edges=1) for number in range(start, min(start + BATCH, sources))]
+            opened.save(page, Aggregation())
+
+
+def first_paint(page: Page, address: str, loads: int) -> None:
+    """Print how long an address takes to its first byte and first paint."""
+    times = []
+    for _ in range(loads + 1):
+        page.goto(address)
+        page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+        times.append(page.evaluate(TIMES))
+    columns = [sorted(column) for column in zip(*times[1:], strict=True)]
+    first, paint = (f"{statistics.median(column):.0f} ms ({column[0]:.0f} to {column[-1]:.0f})" for column in columns)
+    print(f"{address.rpartition('/')[2]}: first byte {first}, first paint {paint}")
+
+
+def memory(page: Page, address: str, asks: int) -> None:
+    """Print the heap and the nodes of the page before and after questions."""
+    tools = page.context.new_cdp_session(page)
+    tools.send("Performance.enable")
+
+    def facts() -> tuple[float, int]:
+        tools.send("HeapProfiler.collectGarbage")
+        values = {one["name"]: one["value"] for one in tools.send("Performance.getMetrics")["metrics"]}
+        return values["JSHeapUsedSize"] / 1e6, int(values["Nodes"])
+
+    page.goto(address)
+    for number in range(asks + 1):
+        if number in {1, asks // 2, asks}:
+            print("{0} asks: {1[0]:.2f} MB, {1[1]} nodes".format(number, facts()))
+        if number < asks:
+            box = page.get_by_label("Your question")
+            box.fill(QUESTIONS[number % len(QUESTIONS)])
+            box.press("Enter")
+            page.locator("article .facts").nth(number).wait_for()
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sources", type=int, default=10_000)
+    parser.add_argument("--loads", type=int, default=20)
+    parser.add_argument("--asks", type=int, default=200)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        path = shutil.which("chromium")
+        page = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"]).new_page()
+        page.set_default_timeout(120_000)
+        many, few = Path(folder) / "many.lbug", Path(folder) / "few.lbug"
+        fill(many, args.sources)
+        with service(many) as (_, place):
+            for query in ("", f"?offset={args.sources - 50}"):
+                first_paint(page, f"http://{place}/sources{query}", args.loads)
+        with DragGraph(few, **SETTINGS) as graph:
+            graph.ingest(DATA / "files").result()
+        with service(few) as (_, place):
+            memory(page, f"http://{place}/", args.asks)
+
+
+if __name__ == "__main__":
+    main()
