@@ -3,16 +3,19 @@
     python bench/service.py throughput [--clients 16] [--seconds 30]
     python bench/service.py memory [--asks 10000]
     python bench/service.py idle [--clients 500] [--seconds 60]
+    python bench/service.py overhead [--asks 500]
 
 `serve` runs in a process of its own, over the documents of bench/data/mixed, with the student `nearest` and the embedder
 `lexical`. `throughput` compares clients with as many threads on `DragGraph.ask`; meanwhile a load generator that asks nobody
 uses as much of the processor as the clients do, so that both have the same share. `memory` prints the resident memory after a
 tenth of the questions and after all, and `idle` before, during and after open connections, with the time of a question.
+`overhead` asks each question over HTTP and with `DragGraph.ask` in turn, and prints the median of the differences.
 """
 
 import argparse
 import json
 import os
+import shutil
 import signal
 import socket
 import statistics
@@ -139,6 +142,27 @@ def idle(store: Path, clients: int, seconds: float) -> None:
         print("when they have left", facts(pid, ask))
 
 
+def overhead(store: Path, asks: int) -> None:
+    """Print how much longer a question takes over HTTP than without, with an interval of 95 % for the median."""
+    times = list[tuple[float, float]]()
+    copy = shutil.copy(store, store.with_name("copy.lbug"))  # the service has locked the other one
+    with service(store) as (_, place), DragGraph(copy, **SETTINGS) as graph, graph.store.held():
+        ask = client(place)
+        for number in range(asks + len(QUESTIONS)):
+            question, began = QUESTIONS[number % len(QUESTIONS)], time.perf_counter()
+            ask(question)
+            between = time.perf_counter()
+            graph.ask(question, keep=False)
+            times.append((between - began, time.perf_counter() - between))
+    times = times[len(QUESTIONS) :]
+    extra = sorted((first - second) * 1000 for first, second in times)
+    around = 0.98 * asks**0.5  # ranks of the median's interval
+    low, high = extra[round(asks / 2 - around)], extra[round(asks / 2 + around)]
+    over_http, alone = (statistics.median(column) * 1000 for column in zip(*times, strict=True))
+    print(f"{over_http:.1f} ms over HTTP, {alone:.1f} ms without")
+    print(f"difference {statistics.median(extra):.1f} ms ({low:.1f} to {high:.1f})")
+
+
 def facts(pid: int, ask: Callable[[str], None]) -> str:
     """Return the memory of the service and the median time of its answers."""
     times = []
@@ -157,10 +181,10 @@ def resident(pid: int) -> float:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("throughput", "memory", "idle"))
+    parser.add_argument("what", choices=("throughput", "memory", "idle", "overhead"))
     parser.add_argument("--clients", type=int)
     parser.add_argument("--seconds", type=float)
-    parser.add_argument("--asks", type=int, default=10_000)
+    parser.add_argument("--asks", type=int)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "graph.lbug"
@@ -169,7 +193,9 @@ def main() -> None:
         if args.what == "throughput":
             throughput(store, args.clients or 16, args.seconds or 30)
         elif args.what == "memory":
-            memory(store, args.asks)
+            memory(store, args.asks or 10_000)
+        elif args.what == "overhead":
+            overhead(store, args.asks or 500)
         else:
             idle(store, args.clients or 500, args.seconds or 60)
 
