@@ -43,15 +43,12 @@ class AggregationContract(Contract):
         store.save([graph], settings)
         assert_same(store.read([graph.query.id]), [expected(graph, settings)])
 
-    @pytest.mark.parametrize(("strategy", "merge"), COMBINATIONS)
-    def test_random_multigraphs_are_merged_as_the_reference_does(
-        self, store: GraphStore, namespace: str, strategy: Strategy, merge: Merge
-    ) -> None:
+    def test_random_multigraphs_are_merged_as_the_reference_does(self, store: GraphStore, namespace: str) -> None:
         @self.settings()
         @given(data=st.data())
         def check(data: st.DataObject) -> None:
             graph = data.draw(subgraphs(namespace))
-            first = data.draw(aggregations()).model_copy(update={"strategy": strategy, "merge": merge})
+            first = data.draw(aggregations())
             second = data.draw(aggregations())
             second = second.model_copy(update={"statements": data.draw(_statements(graph, second))})
             store.save([graph], first)
