@@ -41,29 +41,34 @@ def test_the_product_is_found():
     assert len(PRODUCT) > 30
 
 
-@pytest.mark.parametrize("path", PRODUCT, ids=lambda path: str(path.relative_to(ROOT)))
-def test_house_rules(path):
-    tree = parsed(path)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    relative = path.relative_to(ROOT)
-    names = {name.split(".")[0] for name in imported(tree)}
-    if relative.parts[0] == "drag_graph":
-        assert "cli" not in names, "drag_graph never imports cli"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
-            readers = {"settings.py", "process_environment.py"}
-            assert relative.name in readers, f"line {node.lineno}: only {' and '.join(sorted(readers))} read the environment"
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            assert relative in HOSTILE or not CYPHER.search(node.value), f"line {node.lineno}: Cypher belongs into cypher/"
-        if isinstance(node, ast.ExceptHandler) and not passes_on(node):
-            caught = {name.id for name in ast.walk(node.type or ast.Name(id="BaseException")) if isinstance(name, ast.Name)}
-            excused = "noqa: BLE001 - " in lines[node.lineno - 1]
-            assert excused or not caught & {"Exception", "BaseException"}, f"line {node.lineno}: it swallows faults"
+@pytest.fixture(scope="module")
+def trees():
+    """The parsed modules of the product, by path."""
+    return {path: parsed(path) for path in PRODUCT}
 
 
-def test_no_two_classes_share_a_name():
+def test_house_rules(trees):
+    for path, tree in trees.items():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        relative = path.relative_to(ROOT)
+        names = {name.split(".")[0] for name in imported(tree)}
+        assert relative.parts[0] == "cli" or "cli" not in names, f"{relative}: drag_graph never imports cli"
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
+                readers = {"settings.py", "process_environment.py"}
+                assert relative.name in readers, f"{relative}:{node.lineno}: only {sorted(readers)} read the environment"
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                is_allowed = relative in HOSTILE or not CYPHER.search(node.value)
+                assert is_allowed, f"{relative}:{node.lineno}: Cypher belongs into cypher/"
+            if isinstance(node, ast.ExceptHandler) and not passes_on(node):
+                caught = {name.id for name in ast.walk(node.type or ast.Name(id="BaseException")) if isinstance(name, ast.Name)}
+                excused = "noqa: BLE001 - " in lines[node.lineno - 1]
+                assert excused or not caught & {"Exception", "BaseException"}, f"{relative}:{node.lineno}: it swallows faults"
+
+
+def test_no_two_classes_share_a_name(trees):
     names = Counter(
-        node.name for path in PRODUCT for node in parsed(path).body if isinstance(node, ast.ClassDef) and node.name[0] != "_"
+        node.name for tree in trees.values() for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"
     )
     assert {name for name, number in names.items() if number > 1} == set()
 
@@ -93,11 +98,11 @@ def test_there_is_no_cycle():
     assert sorted(waiting) == []
 
 
-def test_public_functions_of_the_product_are_documented():
+def test_public_functions_of_the_product_are_documented(trees):
     missing = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
-        for path in PRODUCT
-        for node in parsed(path).body
+        for path, tree in trees.items()
+        for node in tree.body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_") and not ast.get_docstring(node)
     ]
     assert missing == []
@@ -109,14 +114,18 @@ def too_long(node):
     return function and node.body[-1].end_lineno - node.body[0].lineno >= 60
 
 
-def test_no_module_or_function_grows_past_what_a_reader_holds():
+def test_no_module_or_function_grows_past_what_a_reader_holds(trees):
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in PRODUCT}
     long = [f"{path.relative_to(ROOT)}: {length} lines" for path, length in lengths.items() if length > 400]
-    long += [f"{path}:{node.lineno} {node.name}" for path in PRODUCT for node in ast.walk(parsed(path)) if too_long(node)]
+    long += [f"{path}:{node.lineno} {node.name}" for path, tree in trees.items() for node in ast.walk(tree) if too_long(node)]
     assert long == []
 
 
-@pytest.mark.parametrize("command", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=" ".join)
+LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
+TYPES = pytest.param(["mypy"], marks=pytest.mark.long)  # `make check` runs it, too
+
+
+@pytest.mark.parametrize("command", [*LINT, TYPES], ids=" ".join)
 def test_lint_and_types(command):
     done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
