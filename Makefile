@@ -8,7 +8,7 @@ WORKERS ?= 4
 export UV_SYSTEM_CERTS ?= true
 # Hundreds of short processes load the same libraries: unless Python may keep what it compiled, each compiles them anew.
 unexport PYTHONDONTWRITEBYTECODE
-SHARED := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+SHARED := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --ignore tests/browser
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt
 
 .DEFAULT_GOAL := help
