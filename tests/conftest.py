@@ -10,6 +10,7 @@ canary comes to a scripted server (canaries.py). A test of which something was r
 """
 
 import fcntl
+import functools
 import os
 import runpy
 import secrets
@@ -23,6 +24,7 @@ from threading import Thread
 from zlib import crc32
 
 import hypothesis
+import ladybug
 import pytest
 from canaries import watched
 from workers import PASSWORD, is_worker, never_executed, run_server, shared_folder
@@ -85,6 +87,8 @@ def pytest_configure():
     os.environ["PYTHONPATH"] = os.pathsep.join([str(GUARD), str(EXAMPLES.parent)])
     runpy.run_path(str(GUARD / "sitecustomize.py"))
     ScriptedServer.log = watched(ScriptedServer.log)
+    # By default the engine's page table covers 80 % of the memory, and filling it takes half the time of opening a small store.
+    ladybug.Database.__init__ = functools.partialmethod(ladybug.Database.__init__, buffer_pool_size=1 << 28)
 
 
 @pytest.fixture
