@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import shutil
 import sys
 import uuid
 from dataclasses import dataclass
@@ -92,3 +93,31 @@ def questions():
 def curated():
     """The teacher that reads the examples."""
     return f"curated:{EXAMPLES / 'curated.jsonl'}"
+
+
+@pytest.fixture(scope="session")
+def _first(tmp_path_factory):
+    """The folder of the embedded store that `distil_examples` copies."""
+    return tmp_path_factory.mktemp("examples")
+
+
+@pytest.fixture
+def distil_examples(cli, questions, curated, _first):
+    """Distil the examples into a store, and return the `--json` report. The first embedded store is copied to all others."""
+
+    def distil(store):
+        done = cli("distill", questions, "--teacher", curated, "--store", store, "--json")
+        assert done.code == 0, done.err
+        return done.out
+
+    def run(store):
+        if not isinstance(store, Path):
+            return json.loads(distil(store))
+        report = _first / "report.json"
+        if not report.exists():
+            report.write_text(distil(_first / "graph.lbug"), encoding="utf-8")
+        for file in _first.glob("graph.lbug*"):
+            shutil.copy(file, store.parent)
+        return json.loads(report.read_text(encoding="utf-8"))
+
+    return run

@@ -16,8 +16,8 @@ TAMPER = Path(__file__).parents[1] / "contract" / "tamper"
 
 
 @pytest.fixture
-def filled(cli, store, questions, curated):
-    assert cli("distill", questions, "--teacher", curated, "--store", store).code == 0
+def filled(distil_examples, store):
+    distil_examples(store)
     return ["--store", store]
 
 

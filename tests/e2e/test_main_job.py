@@ -11,10 +11,8 @@ from tests.e2e.conftest import ON_BOTH
 
 
 @pytest.fixture
-def distilled(cli, store, questions, curated):
-    done = cli("distill", questions, "--teacher", curated, "--store", store, "--json")
-    assert done.code == 0, done.err
-    return done.json
+def distilled(distil_examples, store):
+    return distil_examples(store)
 
 
 def test_distill_reports_every_line_in_order(distilled, questions):

@@ -12,14 +12,12 @@ import pytest
 
 from drag_graph import DragGraph
 from drag_graph.errors import ConfigurationError
-from tests.e2e.conftest import EXAMPLES
 
 
 @pytest.fixture
-def filled(cli, tmp_path, monkeypatch):
+def filled(distil_examples, tmp_path, monkeypatch):
     monkeypatch.setenv("DRAG_GRAPH_STORE", str(tmp_path / "graph.lbug"))
-    questions, curated = EXAMPLES / "questions.jsonl", EXAMPLES / "curated.jsonl"
-    assert cli("distill", questions, "--teacher", f"curated:{curated}").code == 0
+    distil_examples(tmp_path / "graph.lbug")
 
 
 def exported(cli, format_, file, *more):

@@ -16,10 +16,10 @@ TEACHER = f"curated:{EXAMPLES / 'curated.jsonl'}"
 
 
 @pytest.fixture
-def filled(cli, tmp_path):
+def filled(distil_examples, tmp_path):
     """An embedded store with the examples, and the flags that name it."""
     flags = ["--store", tmp_path / "graph.lbug"]
-    assert cli("distill", EXAMPLES / "questions.jsonl", "--teacher", TEACHER, *flags).code == 0
+    distil_examples(flags[1])
     return flags
 
 

@@ -8,9 +8,9 @@ import pytest
 
 
 @pytest.fixture
-def filled(cli, tmp_path, questions, curated):
+def filled(distil_examples, tmp_path):
     store = tmp_path / "graph.lbug"
-    assert cli("distill", questions, "--teacher", curated, "--store", store).code == 0
+    distil_examples(store)
     return store
 
 
