@@ -67,13 +67,25 @@ def _empty_ladybug(tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def open_ladybug(tmp_path, _empty_ladybug):
-    """Open stores of any namespace on one embedded file."""
+@pytest.fixture(scope="module")
+def _shared_ladybug(tmp_path_factory, _empty_ladybug):
+    """An embedded file that stays open for the tests of a module, as a server does: the engine keeps its plans."""
     from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 
-    shutil.copy(_empty_ladybug, tmp_path / "graph.lbug")
-    with _opening(lambda namespace: LadybugStore(tmp_path / "graph.lbug", namespace=namespace)) as (open_, _):
+    path = Path(shutil.copy(_empty_ladybug, tmp_path_factory.mktemp("shared")))
+    with LadybugStore(path, namespace="nobody") as store:
+        store.migrate()
+        yield path
+
+
+@pytest.fixture
+def open_ladybug(request, tmp_path, _empty_ladybug):
+    """Open stores of any namespace on one embedded file: on the shared one, unless the test tampers with it."""
+    from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+
+    is_own = "tamper" in request.fixturenames
+    path = Path(shutil.copy(_empty_ladybug, tmp_path)) if is_own else request.getfixturevalue("_shared_ladybug")
+    with _opening(lambda namespace: LadybugStore(path, namespace=namespace)) as (open_, _):
         yield open_
 
 
