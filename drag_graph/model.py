@@ -303,11 +303,6 @@ class Subgraph(Value):
         return tuple(sorted((item for item in self.evidence if item.kept), key=lambda item: item.rank))
 
     @property
-    def lost_vector(self) -> bool:
-        """Whether the vector is all zeros although the source's title has words."""
-        return bool(self.embedding) and not any(self.embedding) and any(map(str.isalnum, self.title))
-
-    @property
     def usable_edges(self) -> tuple[SimpleEdge, ...]:
         """The edges for context lines, best first: simple edges, or each triple of kept evidence as an edge."""
         if self.graph == "simple":

@@ -15,7 +15,6 @@ from drag_graph.errors import InputError, QueryInvalid, StoreError
 from drag_graph.files import bounded_lines, opened
 from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.aggregate import with_statements
-from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage.canonical_export import json_line
 from drag_graph.manage.content_ids import check_content
 from drag_graph.model import Subgraph
@@ -80,11 +79,6 @@ Part = Head | SubgraphLine | CorrectionLine
 
 
 # ---- writing
-
-
-def stored_lines(store: GraphStore) -> Iterator[str]:
-    """Yield the lines of a file of everything that is stored; streams."""
-    return lines_of(head_of(store), iter_subgraphs(store), claim_corrections(store))
 
 
 def head_of(store: GraphStore) -> Head:

@@ -280,7 +280,8 @@ class DictStore:
             problems = [problem("unproven_triples", id_) for id_ in sorted(unproven)]
             for subgraph in content.subgraphs.values():
                 problems.extend(_orphans(subgraph))
-                if subgraph.lost_vector:
+                has_words = any(map(str.isalnum, subgraph.title))
+                if has_words and subgraph.embedding and not any(subgraph.embedding):
                     problems.append(problem("verify_vectors", subgraph.source_id, "question"))
             loose = (answer for answer in content.answers.values() if set(answer.source_ids) - content.subgraphs.keys())
             problems.extend(problem("verify_answers", answer.id) for answer in loose)

@@ -1,11 +1,18 @@
 """What tests ask a store for again and again, over the methods of the port."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from drag_graph.graph.paging import iter_subgraphs
+from drag_graph.manage.subgraph_files import claim_corrections, head_of, lines_of
 from drag_graph.model import Answer
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.report.audit_document import answer_document, compare_with_store, stored_answer
+
+
+def stored_lines(store: GraphStore) -> Iterator[str]:
+    """Yield the lines of a file of everything that is stored; streams."""
+    return lines_of(head_of(store), iter_subgraphs(store), claim_corrections(store))
 
 
 def read_answer(store: GraphStore, id_: str) -> Answer | None:

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from drag_graph.files import write_lines
-from drag_graph.manage.subgraph_files import stored_lines
 from drag_graph.manage.subgraph_import import BATCH
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import as_distilled, random_subgraphs
 from drag_graph.testing.dict_store import DictStore
+from drag_graph.testing.finding import stored_lines
 from tests.e2e.conftest import ON_BOTH
 
 ROOT = Path(__file__).parents[2]

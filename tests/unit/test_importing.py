@@ -17,13 +17,14 @@ from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage import subgraph_files as transfer
 from drag_graph.manage.canonical_export import sorted_lines
 from drag_graph.manage.content_ids import wrong_ids
-from drag_graph.manage.subgraph_files import read_lines, stored_lines
+from drag_graph.manage.subgraph_files import read_lines
 from drag_graph.manage.subgraph_import import BATCH, READ_AHEAD, Importer
 from drag_graph.manage.verification import problems
 from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.builders import as_distilled, make_document_subgraph, make_subgraph
 from drag_graph.testing.dict_store import DictStore
+from drag_graph.testing.finding import stored_lines
 
 EMBEDDER = ("of-tests", 4)
 MERGING = Thresholds(entity=0.9, predicate=0.9)

@@ -5,14 +5,14 @@ import json
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.paging import iter_subgraphs, source_ids
 from drag_graph.manage.canonical_export import canonical_lines
-from drag_graph.manage.subgraph_files import read_lines, stored_lines
+from drag_graph.manage.subgraph_files import read_lines
 from drag_graph.manage.subgraph_import import BATCH, Importer, ImportReport
 from drag_graph.model import MOST_EDGES, Aggregation, Subgraph
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.testing.builders import as_distilled, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.dict_store import DictDatabase, DictStore
-from drag_graph.testing.finding import nearest_queries
+from drag_graph.testing.finding import nearest_queries, stored_lines
 
 EMBEDDER = ("of-tests", 4)
 VECTOR = (0.6, 0.0, 0.8, 0.0)
