@@ -35,6 +35,7 @@ from drag_graph.ports.setting_types import (
     Role,
     Seconds,
     StorePlace,
+    Temperature,
     setting_prefix,
 )
 
@@ -89,9 +90,7 @@ class Settings(BaseSettings):
         SecretStr(""), description="Key for the teacher's server. Defaults to the provider's own variable."
     )
     teacher_timeout: Seconds = Field(120.0, description="Time limit of one call in seconds.")
-    teacher_temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(
-        None, description="Temperature of the teacher's evidence. Defaults to 0.7."
-    )
+    teacher_temperature: Temperature | None = Field(None, description="Temperature of the teacher's evidence. Defaults to 0.7.")
     teacher_max_tokens: PositiveInt = Field(TEACHER_TOKENS, description="Maximum number of tokens in a reply of the teacher.")
     retries: NonNegativeInt = Field(RETRIES, description="Number of times a request to a model is repeated after a failure.")
     ledger: Place = Field("", description="File of replies and runs. Defaults to a file next to an embedded store.")
@@ -194,9 +193,7 @@ class Settings(BaseSettings):
     candidates: PositiveInt = Field(
         3, description="Number of answers to each question whose agreement decides if a site is sure."
     )
-    agreement: Fraction = Field(
-        0.35, description="Minimum agreement between candidate answers. Below it, the site asks the cloud."
-    )
+    agreement: Fraction = Field(0.35, description="Minimum agreement of candidate answers; below it, the site asks the cloud.")
     gate: Literal["formula", "model"] = Field(
         "formula", description="Who compares the candidate answers to an open question: a formula, or the student itself."
     )

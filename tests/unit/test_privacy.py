@@ -132,7 +132,7 @@ REWRITTEN = [
         "Reach me at a street address, Phone a phone number. Why?",
     ),
     ("Is Vardelin Consulting a firm?", "Is an organization a firm?"),
-    ("I ordered a lamp from Vardelin. Why?", "I ordered a lamp from an organization. Why?"),
+    ("I ordered a lamp from Zentroly. Why?", "I ordered a lamp from an organization. Why?"),
     ("The mould is in Suite 179 of Quellmoor Lane. Why?", "The mould is in a street address of street address 2. Why?"),
     ("A leak at Ilverka 77, 10000 Zagreb. Why?", "A leak at a street address. Why?"),
     ("Oddvar Kvisle\nVardelin\nWhy is the sky blue?", "Person A\na named thing\nWhy is the sky blue?"),
@@ -152,8 +152,8 @@ def test_what_is_written_as_html_is_found_in_options_and_bytes(standard):
 
 
 def test_strict_replaces_every_unknown_capitalised_word_within_a_sentence(strict):
-    rewritten = strict.rewrite("Why does the Glyrenka orchestra avoid Einstein, DNA and July?", ())
-    assert rewritten.question == "Why does the named thing orchestra avoid Einstein, DNA and July?"
+    rewritten = strict.rewrite("Why does Glyrenka avoid Einstein, DNA and July?", ())
+    assert rewritten.question == "Why does a named thing avoid Einstein, DNA and July?"
 
 
 def test_a_part_of_a_version_is_no_date(strict):
