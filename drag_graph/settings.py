@@ -106,9 +106,7 @@ class Settings(BaseSettings):
     extractor: Literal["auto", "teacher", "patterns"] = Field("auto", description="How to extract triples from evidence.")
     workers: PositiveInt = Field(4, description="Number of queries or documents processed at the same time.")
     document_extractor: Place = Field(
-        "patterns",
-        min_length=1,
-        description="How to extract triples from documents: patterns, gguf:FILE, or a model.",
+        "patterns", min_length=1, description="How to extract triples from documents: patterns, gguf:FILE, or a model."
     )
     chunk_size: Annotated[int, Field(ge=100)] = Field(1200, description="Maximum number of characters in a chunk.")
     batch_poll_seconds: Seconds = Field(60.0, description="Maximum number of seconds between two checks of a batch.")
@@ -180,8 +178,7 @@ class Settings(BaseSettings):
     checker_base_url: BaseUrl = Field("", description="Address of the checker's OpenAI-compatible server on this machine.")
     token_budget: PositiveInt = Field(1024, description="Maximum number of tokens in the context lines.")
     relevance: Fraction | None = Field(
-        None,
-        description="Minimum similarity for a stored query to count as relevant. The default depends on the embedder.",
+        None, description="Minimum similarity for a stored query to count as relevant. The default depends on the embedder."
     )
     reranker: Place = Field("", description="Model that reorders lines: a rerank model, transformers:NAME or gguf:FILE.")
     reranker_base_url: BaseUrl = Field("", description="Address of the reranker's server, which has the path /rerank.")

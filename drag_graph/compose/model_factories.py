@@ -179,12 +179,7 @@ def make_teacher(  # noqa: PLR0917 - a session passes what a run has
     if role == "teacher" and name not in ledger.tape.models:  # recorded replies need no key
         require_key(server)
     return ServedTeacher(
-        server,
-        name=name,
-        tape=ledger.tape,
-        budget=budget,
-        max_tokens=settings.teacher_max_tokens,
-        check=interruption.check,
+        server, name=name, tape=ledger.tape, budget=budget, max_tokens=settings.teacher_max_tokens, check=interruption.check
     )
 
 

@@ -76,12 +76,7 @@ def averitec(row: Row) -> dict[str, Any]:
     evidence = [
         f"{one['question']} {answer['answer']}" for one in row["questions"] for answer in one["answers"] if answer["answer"]
     ]
-    return {
-        "question": row["claim"],
-        "options": list(VERDICTS),
-        "answer": _place(VERDICTS, row["label"]),
-        "evidence": evidence,
-    }
+    return {"question": row["claim"], "options": list(VERDICTS), "answer": _place(VERDICTS, row["label"]), "evidence": evidence}
 
 
 def web_questions(row: Row) -> dict[str, Any]:

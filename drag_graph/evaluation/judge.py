@@ -120,11 +120,7 @@ def judged(
 
 
 def graded(
-    records: Sequence[Record],
-    judge: Student,
-    *,
-    workers: int = 1,
-    on_verdict: OnVerdict = lambda _done, _total: None,
+    records: Sequence[Record], judge: Student, *, workers: int = 1, on_verdict: OnVerdict = lambda _done, _total: None
 ) -> list[Record]:
     """Return the records with `correct` as the judge grades their answers. Records that it cannot grade are left out.
 

@@ -46,13 +46,7 @@ class TaskItems:
 
 
 def read_task(
-    task: str,
-    *,
-    namespace: str,
-    data: Path | None = None,
-    evidence: str = "",
-    split: Split = "all",
-    limit: int | None = None,
+    task: str, *, namespace: str, data: Path | None = None, evidence: str = "", split: Split = "all", limit: int | None = None
 ) -> TaskItems:
     """Read the items of a task: the file `task`, the file `data`/TASK.jsonl, or the data set on the hub.
 

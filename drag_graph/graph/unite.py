@@ -89,10 +89,7 @@ def _triples(ours: Sequence[Triple], theirs: Sequence[Triple]) -> tuple[Triple, 
         if there is None:
             merged[item.id] = item.model_copy(update={"rank": rank + item.rank})
         else:
-            changes = {
-                "call_ids": _both(there.call_ids, item.call_ids),
-                "confidence": max(there.confidence, item.confidence),
-            }
+            changes = {"call_ids": _both(there.call_ids, item.call_ids), "confidence": max(there.confidence, item.confidence)}
             merged[item.id] = there.model_copy(update=changes)
     return tuple(merged.values())
 

@@ -216,11 +216,7 @@ def _wait(failure: Failure, attempt: int) -> float:
 
 
 def read_completion(
-    document: Mapping[str, Any],
-    model: str,
-    messages: Sequence[Mapping[str, str]],
-    price: Price = price_of,
-    latency_ms: int = 0,
+    document: Mapping[str, Any], model: str, messages: Sequence[Mapping[str, str]], price: Price = price_of, latency_ms: int = 0
 ) -> Completion:
     """Read an OpenAI chat completion. If it has no token counts, they are estimated here: it was not free."""
     choice = (document.get("choices") or [{}])[0]

@@ -36,12 +36,7 @@ _OWN_PREFIXES: dict[Role, tuple[str, ...]] = {
     "reranker": (GGUF, "transformers:"),
     "checker": (GGUF, "transformers:"),
 }
-_PLUGINS: dict[Role, Group] = {
-    "student": "students",
-    "embedder": "embedders",
-    "teacher": "teachers",
-    "reranker": "rerankers",
-}
+_PLUGINS: dict[Role, Group] = {"student": "students", "embedder": "embedders", "teacher": "teachers", "reranker": "rerankers"}
 
 
 def is_here(spec: ModelSpec) -> bool:

@@ -73,13 +73,7 @@ class KeyRing:
         self._file.close()
 
     def add(
-        self,
-        name: str,
-        role: KeyRole,
-        namespaces: Sequence[str],
-        *,
-        expires: str = "",
-        budget_usd: float | None = None,
+        self, name: str, role: KeyRole, namespaces: Sequence[str], *, expires: str = "", budget_usd: float | None = None
     ) -> tuple[str, ServiceKey]:
         """Add a key and return its secret, which is stored nowhere. `expires` is a time from now, such as 90d or 12h.
 

@@ -174,12 +174,7 @@ async def _ask_page(
     conversation = [id_ for id_ in (answer and answer["id"], *(one["id"] for one in earlier)) if id_]
     recent = [] if answer else await _answers(caller, 5)
     is_empty = not answer and not recent and not (await run_in_threadpool(lambda: caller.graph.show(limit=1))).total
-    values: dict[str, Any] = {
-        "asked": asked,
-        "answer": answer,
-        "earlier": earlier,
-        "conversation": conversation,
-    }
+    values: dict[str, Any] = {"asked": asked, "answer": answer, "earlier": earlier, "conversation": conversation}
     return render(request, "ask.html", caller=caller, title="Ask", recent=recent, is_empty=is_empty, **values)
 
 

@@ -49,12 +49,7 @@ class SiteService:
     """Serves one site until `stop` is set, or until an error occurs that does not pass by itself."""
 
     def __init__(
-        self,
-        client: CloudClient,
-        knowledge: Knowledge,
-        release: Release,
-        *,
-        poll_seconds: float = LONGEST_POLL,
+        self, client: CloudClient, knowledge: Knowledge, release: Release, *, poll_seconds: float = LONGEST_POLL
     ) -> None:
         self._client = client
         self._knowledge = knowledge

@@ -136,14 +136,7 @@ class SentenceReader:
             self._leading_phrase(leading, subjects, group, rest)
         self.predicate(subjects, group, rest, depth, rule)
 
-    def predicate(
-        self,
-        subjects: list[list[Token]],
-        group: list[Token],
-        rest: list[Token],
-        depth: int,
-        rule: str = "",
-    ) -> None:
+    def predicate(self, subjects: list[list[Token]], group: list[Token], rest: list[Token], depth: int, rule: str = "") -> None:
         """Read the statements of a verb group about the subjects."""
         parts = segments(rest)
         if copula(group) and any(negative(subject, group) for subject in subjects):
@@ -178,12 +171,7 @@ class SentenceReader:
             self.emit(subject, group + head[:cut], head[cut:] + part.marker + part.body, "condition")
 
     def _hanging(  # noqa: C901  one branch a construction
-        self,
-        part: Segment,
-        earlier: list[Segment],
-        subjects: list[list[Token]],
-        group: list[Token],
-        depth: int,
+        self, part: Segment, earlier: list[Segment], subjects: list[list[Token]], group: list[Token], depth: int
     ) -> None:
         before = earlier[-1] if earlier else None
         subject = together(subjects)

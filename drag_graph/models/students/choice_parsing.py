@@ -21,7 +21,7 @@ _ANNOUNCED = re.compile(
     r"(?i:\s+(?:is|would be|should be|option|choice|letter|answer)\b)*\s*[:=\-]?\s*"
     r"(?:[\(\[\"'{]\s*([A-Za-z])\s*(?:[\)\]\"'}]|\Z)|([A-Za-z])\)|([A-Z])(?![\w'])"
     # "The answer is A liquid": an article (or, with nine options, the pronoun I), unless a reason follows.
-    r"(?!(?<=[AI])\s+(?!because|since|as\b|for\b|due|and\b|which\b|but\b|with\b)[a-z]))",
+    r"(?!(?<=[AI])\s+(?!because|since|as\b|for\b|due|and\b|which\b|but\b|with\b)[a-z]))"
 )
 _BOXED = re.compile(r"\\boxed\{\s*(?:\\text\{)?\s*\(?([A-Za-z])\)?")
 # A letter that opens the reply or stands alone on a line, with its punctuation.

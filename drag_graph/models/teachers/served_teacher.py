@@ -11,14 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from drag_graph import log
-from drag_graph.errors import (
-    DragGraphError,
-    MalformedReply,
-    RefusedReply,
-    ReplyError,
-    Spent,
-    TruncatedReply,
-)
+from drag_graph.errors import DragGraphError, MalformedReply, RefusedReply, ReplyError, Spent, TruncatedReply
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.models import chat_client
