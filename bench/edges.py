@@ -43,11 +43,13 @@ from drag_graph.model import Subgraph
 from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder
+from drag_graph.ports.site_registry import SummaryHit
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.server import ServicePlace, served
 from drag_graph.settings import Settings, load_settings
 from drag_graph.sites.agreement import LACKING, LocalAnswer, judge
+from drag_graph.sites.cloud.cloud_asker import COMPARED, closest
 from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud_client import CloudClient
 from drag_graph.sites.passage_release import Release
@@ -210,7 +212,10 @@ def measure_hits(bench: Bench, asked: Sequence[Question]) -> None:
     print(f"| questions | n | m = 1 | m = 2 | m = 3 | edges asked, k = {k}, m = {m} |\n|---|---|---|---|---|---|")
     best, number = {}, {}
     for one in asked:
-        order = [owners[place][0] for place in np.argsort(-(vectors @ embedder.embed([one.text])[0]), kind="stable")[:m]]
+        cosines = vectors @ embedder.embed_queries([one.text])[0]
+        nearest = np.argsort(-cosines, kind="stable")[:COMPARED]
+        hits = [SummaryHit(owners[at][0], owners[at][0], str(at), owners[at][1], float(cosines[at])) for at in nearest]
+        order = [hit.site for hit in closest(one.text, hits)[:m]]
         best[one.id] = [name in bench.holders(one) for name in order[:3]]
         number[one.id] = min(len(set(order)), k)
     for corpus in (*dict.fromkeys(one.corpus for one in asked), "all"):

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from . import options, render
-from .serve import run
+from .serving import run
 
 app = typer.Typer(no_args_is_help=True, help="Run the cloud that connects several sites.")
 edges_app = typer.Typer()

@@ -247,8 +247,7 @@ class Asker:
         student_reply = self._abstention(query, found, chosen.lines)
         if student_reply is None:
             # The student writes the original names: they are hidden before anything is passed on.
-            with log.timed("student", query.id):
-                student_reply = self.student.answer(assembly.prompt, None if known else on_token)
+            student_reply = self.student.answer(assembly.prompt, None if known else on_token)
         privacy = self.gate.facts(disguise) if self.gate is not None else NO_FILTER
         result = self._nothing(question, found, privacy)
         if found.how == "nothing" and not student_reply.text:

@@ -1,6 +1,7 @@
 """Calls that run at the same time, with results in order."""
 
 import threading
+import time
 
 import pytest
 
@@ -46,6 +47,7 @@ def test_an_error_arrives_at_its_place_and_ends_the_calls():
         begun.append(item)
         if item == 1:
             raise ValueError(item)
+        time.sleep(0.001)
         return item
 
     results = in_order(call, range(1000), 2)

@@ -17,13 +17,15 @@ from drag_graph.ask.student_prompt import assemble
 from drag_graph.errors import DragGraphError, ModelError
 from drag_graph.graph.edge_text import one_line, plain_words
 from drag_graph.ports.model_roles import Embedder, Prompt, Student, StudentReply
-from drag_graph.ports.site_registry import RegisteredSite, SiteRegistry, site_id
+from drag_graph.ports.site_registry import RegisteredSite, SiteRegistry, SummaryHit, site_id
 from drag_graph.settings import Settings
 from drag_graph.sites import wire
 from drag_graph.sites.cloud.work_board import WITHDRAWN, WorkBoard
 
 NOT_GIVEN = "the cloud did not give this site that line, or the token of the line's site has changed"
 MISCOUNTED = "its reply was refused: it does not have as many lines as requested"
+COMPARED = 50
+"""Number of nearest summaries whose words are compared with those of a question."""
 
 
 @dataclass(slots=True)
@@ -54,6 +56,12 @@ class _Contribution:
 
 
 Origins = Mapping[str, tuple[_Contribution, wire.ReleasedPassage]]
+
+
+def closest(question: str, hits: Sequence[SummaryHit]) -> list[SummaryHit]:
+    """Return summaries by their closeness to a question, the closest first: by vectors and by rare words, as in a search."""
+    scores = closeness(question, [hit.text for hit in hits], (hit.score for hit in hits))
+    return [hit for _, hit in sorted(zip(scores, hits, strict=True), key=lambda one: -one[0])]
 
 
 class CloudAsker:
@@ -105,9 +113,10 @@ class CloudAsker:
         return wire.SiteOrigins(lines=tuple(replies[line] for line in lines))
 
     def _choose_sites(self, text: str, asker: RegisteredSite) -> list[_Contribution]:
-        """Return the other sites with the nearest summaries, nearest first."""
+        """Return the other sites with the closest summaries, the closest first."""
         vector = [float(number) for number in self._embedder.embed_queries([text])[0]]
-        hits = self._registry.nearest(vector, self._settings.asked_summaries, without=asker.id)
+        nearest = self._registry.nearest(vector, max(COMPARED, self._settings.asked_summaries), without=asker.id)
+        hits = closest(text, nearest)[: self._settings.asked_summaries]
         ids = list(dict.fromkeys(hit.site_id for hit in hits))[: self._settings.asked_edges]
         sites = {site.id: site for site in self._registry.sites(ids)}
         return [_Contribution(sites[id_], sum(hit.site_id == id_ for hit in hits)) for id_ in ids if id_ in sites]
