@@ -1,9 +1,9 @@
-"""Which replies say that the lines do not answer? The phrases of `models/students/open_answers.py`, and a model that is asked.
+"""Measure how well phrases (`models/students/open_answers.py`), or a model, detect replies that lack information.
 
     python bench/abstentions.py [--student gguf:FILE] [--errors]
 
-`bench/data/abstentions.jsonl` has replies with a label by hand; `by` names the model of a real one, the others were written for
-this. The phrases were fitted on the half `tuning` (by a hash of the reply), so `test` is what counts. 95 % intervals.
+`bench/data/abstentions.jsonl` has replies that were written for this benchmark and labelled by hand. The phrases were fitted on
+the half `tuning` (by a hash of the reply), so `test` is what counts. Intervals: 95 %.
 """
 
 import argparse
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 
 def asked(name: str) -> Callable[[Row], bool]:
-    """Return what asks a model which of two options a reply is."""
+    """Return a function that asks a model whether a reply lacks information."""
     student = make_student(load_settings({"student": name}), LexicalEmbedder())
 
     def abstains(row: Row) -> bool:
@@ -55,8 +55,8 @@ def report(name: str, rows: list[Row], abstains: Callable[[Row], bool], *, error
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--student", help="Model that is asked as well.")
-    parser.add_argument("--errors", action="store_true", help="Print the replies of the tuning half that are misjudged.")
+    parser.add_argument("--student", help="Also measure this model.")
+    parser.add_argument("--errors", action="store_true", help="Print misjudged replies of the tuning half.")
     args = parser.parse_args()
     halves: dict[bool, list[Row]] = {True: [], False: []}
     for line in Path(__file__).with_name("data").joinpath("abstentions.jsonl").read_text(encoding="utf-8").splitlines():

@@ -70,7 +70,7 @@ Systems = dict[str, Callable[[Question], Collection[str]]]
 class Local:
     """An edge's best answer, and what its gate sees: the agreement of the answers, and the fraction that lacks information.
 
-    `claimed` is the agreement if what lacks information counts as an answer. `first_lacks` is for the first answer alone.
+    `claimed` is the agreement if replies that lack information count as answers. `first_lacks`: the first reply lacks it.
     """
 
     text: str = ""
@@ -144,7 +144,7 @@ class Bench:
 
     @contextmanager
     def asking_at(self, settings: Settings) -> Iterator[Callable[[Question], Local]]:
-        """Lend what answers as an edge does."""
+        """Yield a function that answers as an edge does."""
         chosen = self.of(settings).model_copy(update={"student": self.args.student, "gate": self.args.gate})
         with Resources(chosen).reading() as session:
             asker, judging = session.asker(unkept="a measurement"), judging_student(session)

@@ -4,8 +4,8 @@
 
 FOLDER holds mmlu.jsonl, arc_challenge.jsonl, medmcqa.jsonl and medqa_us.jsonl. Names, towns, streets and firms are made of
 syllables, so that no list has them. Numbers with a checksum are made right, other numbers at random. The sentences around them
-are of this file alone. Each line of FILE is {"id", "question", "options", "answer", "pii_spans", "clean_question"}, with
-`start`, `end` and `type` of each span..
+were written for this file. Each line of FILE is {"id", "question", "options", "answer", "pii_spans", "clean_question"}, with
+`start`, `end` and `type` of each span.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     python bench/page.py [--sources 10000] [--loads 20] [--asks 200]
 
-Needs Chromium on PATH and the extra `dev` of the tests (Playwright). The service of bench/service.py runs in a process of its
-own. Prints how long the first and the last page of `/sources` take to the first byte and the first paint, as medians with the
-fastest and the slowest load, and the JavaScript heap and the nodes of a page after garbage collection, before and after asks.
+Needs Chromium on PATH and the extra `dev` (Playwright). The service of bench/service.py runs in a process of its own. Prints
+the time to first byte and first paint of the first and the last page of `/sources`: median, fastest and slowest load. Then
+prints the JavaScript heap and the nodes of a page after garbage collection, before and after questions.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_document_subgraph
 
 BATCH = 500
-"""Sources that are saved in one transaction."""
+"""Number of sources saved in one transaction."""
 TIMES = """() => new Promise(done => new PerformanceObserver(list => {
   const [paint] = list.getEntriesByName("first-contentful-paint"), [load] = performance.getEntriesByType("navigation");
   if (paint) done([load.responseStart, paint.startTime]);
@@ -30,7 +30,7 @@ TIMES = """() => new Promise(done => new PerformanceObserver(list => {
 
 
 def fill(store: Path, sources: int) -> None:
-    """Save small documents until there are so many."""
+    """Save this number of small documents."""
     with DragGraph(store, **SETTINGS) as graph, open_store(graph.settings, create=True, read_only=False) as opened:
         for start in range(0, sources, BATCH):
             page = [make_document_subgraph(number, edges=1) for number in range(start, min(start + BATCH, sources))]
@@ -38,7 +38,7 @@ def fill(store: Path, sources: int) -> None:
 
 
 def first_paint(page: Page, address: str, loads: int) -> None:
-    """Print how long an address takes to its first byte and first paint."""
+    """Print the time to first byte and first paint of an address."""
     times = []
     for _ in range(loads + 1):
         page.goto(address)

@@ -3,11 +3,11 @@
     python bench/privacy_table.py --data FOLDER --out FOLDER [--n 200] [--file TABLE.toml] [--seed 7]
         [--setting NAME=VALUE ...]
 
-FOLDER holds mmlu.jsonl. --out receives the same with private details (bench/inject.py), the store and the outcomes. The table's
-file is examples/paper/table-04.toml; a setting replaces what it lists. The same command resumes. A detail counts as leaked if
-its text, in any case, stands as words of its own: in the questions and options that left the gate (with the prompts, which have
-nothing else of the user's, all that the teacher receives), in evidence and graph, or in the student's answers. Details that
-the clean questions contain as well, and those of fewer than four letters and digits, do not count. Intervals: Wilson's, 95 %.
+FOLDER holds mmlu.jsonl. --out receives the questions with private details (bench/inject.py), the store and the outcomes. The
+table's file is examples/paper/table-04.toml; --setting replaces its values. Run the same command again to resume. A detail
+counts as leaked if its text, in upper or lower case, occurs as whole words in the questions and options that left the gate (the
+teacher receives nothing else of the user's), in evidence and graph, or in the student's answers. Details that the clean
+questions also contain, and details of fewer than four letters and digits, do not count. Intervals: Wilson's, 95 %.
 """
 
 import argparse
@@ -28,7 +28,7 @@ SHORTEST = 4
 
 
 def details(rows: list[dict[str, object]]) -> list[str]:
-    """Return the injected texts that nothing else of the rows contains."""
+    """Return the injected texts that occur nowhere else in the rows."""
     clean = "\n".join(str([row["clean_question"], row["options"]]) for row in rows).casefold()
     spans = (str(row["question"])[span["start"] : span["end"]] for row in rows for span in row["pii_spans"])  # type: ignore[attr-defined]
     return [text for text in spans if sum(map(str.isalnum, text)) >= SHORTEST and text.casefold() not in clean]

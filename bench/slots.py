@@ -1,9 +1,9 @@
-"""Whether several prompts at once are faster than one at a time: slots of llama.cpp, and batches of transformers.
+"""Measure whether several prompts at once are faster than one at a time: slots of llama.cpp, and batches of transformers.
 
     python bench/slots.py gemma.gguf [--prompts 8] [--rounds 2]
 
-Prompts of 300 tokens begin with the same 80; 32 tokens are generated greedily. The processor time of a question does not depend
-on other work on the machine; it is measured with one thread. In the first round the slots have not read what prompts share.
+Prompts of 300 tokens begin with the same 80; 32 tokens are generated greedily. Processor time is measured with one
+thread, so that other work on the machine hardly matters. In the first round, slots have not read the shared tokens yet.
 """
 
 import argparse
@@ -23,7 +23,7 @@ Write = Callable[[Sequence[Sequence[int]], int], list[Any]]
 
 
 def llama(path: Path, slots: int, **parameters: Any) -> Write:
-    """Load the model with this number of slots. Return what continues prompts by some tokens."""
+    """Load the model with this number of slots. Return a function that continues prompts."""
     library = gguf_runtime._library()  # noqa: SLF001 - loaded as by a student
     settings = gguf_runtime._parameters(library, path, 8192, "key")  # noqa: SLF001
     settings.n_parallel = slots
@@ -46,7 +46,7 @@ def llama(path: Path, slots: int, **parameters: Any) -> Write:
 
 
 def transformers(path: Path, batch: int) -> Write:
-    """Load the same weights in 32 bits. Return what continues prompts in batches of this size."""
+    """Load the same weights in 32 bits. Return a function that continues prompts in batches of this size."""
     import torch
     from transformers import AutoModelForCausalLM
 

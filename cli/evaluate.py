@@ -124,7 +124,7 @@ def compare(
 
     Prints the difference with its 95 % interval (paired bootstrap), McNemar's p, and the items for which only one answer is
     correct. A --judge also reads each pair of answers twice, in both orders; if its two verdicts differ, the pair is a tie.
-    With the criterion `correct`, it instead grades each answer as right or wrong.
+    With the criterion `correct`, the judge instead grades each answer as right or wrong.
 
     Examples:
       drag-graph eval compare A B --mode evidence

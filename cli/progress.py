@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 Show = Callable[[str, "RunProgress"], None]
-"""Called with what is counted, and how far the work is."""
+"""Called with the name of what is counted, and the progress."""
 
 
 class ProgressDisplay:

@@ -129,8 +129,8 @@ class EvaluationGroup(ResourceUser):
     ) -> Comparison:
         """Compare two outcomes, or two modes of one, item by item: `first` less `second`.
 
-        `judge` is a language model that compares the answers under the criterion, or decides which are `correct`; a served one
-        is at `student_base_url`. Raises InputError, and ModelError.
+        `judge` is a language model that compares the answers under the criterion, or decides which are `correct`; a served
+        judge is at `student_base_url`. Raises InputError, and ModelError.
         """
         second_mode = second_mode or mode
         ours, theirs = read_mode(first, mode), read_mode(second, second_mode)
@@ -148,7 +148,7 @@ class EvaluationGroup(ResourceUser):
 
     @contextmanager
     def _judge(self, settings: dict[str, Any]) -> Iterator[tuple[Student, int]]:
-        """Lend the judge, and the number of answers that it reads at the same time."""
+        """Yield the judge, and the number of answers that it reads at the same time."""
         resources = self._resources.changed({**settings, "scoring": "auto"})
         is_in_parallel = is_served(resources.settings.model_for("student"))
         if not is_in_parallel:  # `auto` would score the texts of the options

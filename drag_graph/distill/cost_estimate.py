@@ -254,7 +254,7 @@ class _Counting:
         """Return a sentence about the origin of the numbers."""
         if self._pricing is None:
             return "The teacher is a file, which costs nothing."
-        return f"Each first prompt is counted; other lengths are assumed, {ANSWER_TOKENS} tokens for a direct answer."
+        return f"First prompts are counted; other lengths are assumed, such as {ANSWER_TOKENS} tokens for a direct answer."
 
 
 def _range_of(numbers: Sequence[int]) -> int | dict[str, int]:

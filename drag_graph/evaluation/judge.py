@@ -137,7 +137,7 @@ def graded(
 
 
 def _graded_record(judge: Student, record: Record) -> Record | str:
-    """Return the graded record, or the error. A failure stays wrong, and an abstention is right if there is no answer."""
+    """Return the graded record, or the error. Failed questions stay wrong; an abstention is right if no answer exists."""
     if record.error or not record.answer.strip():
         return record
     answer = fence(without_citations(record.answer))

@@ -31,8 +31,8 @@ class TransformersModel:
     """A model by its hub name or folder as a `CausalModel`, loaded on first use.
 
     It runs on CUDA if available, else on the CPU. The quantisations `8bit` and `4bit` need bitsandbytes and accelerate, and
-    `8bit` also CUDA; without them a warning is logged and the model runs at full precision, with which `auto` begins. When
-    memory runs out, a warning is logged and the next smaller setting is used (8 bit, 4 bit, CPU).
+    `8bit` also CUDA; without them, a warning is logged and the model runs at full precision. `auto` starts at full precision.
+    When memory runs out, a warning is logged and the next smaller setting is used (8 bit, 4 bit, CPU).
     """
 
     def __init__(self, name_or_path: str, *, quantisation: Quantisation = "auto", seed: int | None = None) -> None:

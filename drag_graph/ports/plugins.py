@@ -12,8 +12,9 @@ that sends anything to another machine must first pass it to `check`, which rais
 model runs on this machine has the attribute `is_local = True`, so that questions are not generalised for it.
 
 An entry point of `drag_graph.loaders` is named after a file ending without its dot; its function takes the bytes of a file and
-returns the text. One of `drag_graph.line_formats` takes a `SimpleEdge` and returns a line. One of `drag_graph.rankings` takes
-the cosines of statements and the teacher's scores of them (0 to 1, or None), and returns their combined scores, 0 to 1.
+returns the text. A line format (`drag_graph.line_formats`) takes a `SimpleEdge` and returns a line. A ranking
+(`drag_graph.rankings`) takes the cosines of statements and the teacher's scores for them (0 to 1, or None), and returns
+combined scores, 0 to 1.
 """
 
 from collections.abc import Callable

@@ -35,7 +35,7 @@ _OF_A_PERSON = Pattern(
     rf"|(?:{_WORD}\s){{0,2}}\p{{Lu}}[\p{{L}}\p{{M}}-]+(?:vang|brynet|bakken|backen|parken|haven|stien|stigen|toften|engen|marken|lunden|højen|dalen|svingen|"
     rf"rinne|raitti|kaari|ská|cká|skiego|mnt|ova)\s{_NUMBER}\b(?:\slgh\s\d+)?|(?i:plac|třída|náměstí)\s{_WORD}\s{_NUMBER}\b"
 )
-"""Flats, streets without a number and streets of rarer endings, which are private only in a person's own question."""
+"""Flats, streets without a number and streets with rarer endings, which are private only in a person's own question."""
 STREET = Pattern(
     rf"(?:{_NUMBER}\s+)?(?:{_NUMBER},?\s+)(?:{_WORD}\s+(?:{_INNER}\s+)*){{1,4}}(?!(?:CT|DR|PL|AV|LN|SQ|MS)\b)(?i:{_SUFFIX})\b(?:(?<=\s(?:St|Rd|Av|Ave|Dr|Ln|Blvd|Ct|Pl|Sq|Hwy|Pkwy|Cir))\.)?(?:\s(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\b)?(?i:{_UNIT}{{0,2}})"
     rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}[\s-]+(?:{_INNER}\s+)*){{0,3}}\p{{Lu}}[\p{{L}}\p{{M}}-]*(?i:{_ENDING})\s+{_NUMBER}\b\.?(?i:{_UNIT}{{0,2}})"

@@ -1,4 +1,4 @@
-"""Find names by capitals and layout alone, in texts without options: what no list, context or model recognises."""
+"""Find names that no list, context or model recognises, by capitals and layout, in texts without options."""
 
 from collections.abc import Iterator, Sequence
 

@@ -36,7 +36,7 @@ _CHANGES: dict[GraphFormat, tuple[tuple[re.Pattern[str], str, str], ...]] = {
     "graphml": ((_NOT_IN_XML, "\ufffd", "text without control characters"),),
     "csv": (
         (_ESCAPED_BY_LOAD_CSV, r"\\\\", "text with doubled backslashes"),
-        (_HALF_CHARACTER, "\ufffd", "text without half characters"),
+        (_HALF_CHARACTER, "\ufffd", "text without lone surrogates"),
     ),
 }
 

@@ -67,7 +67,7 @@ def test_link_show_undo_and_redo(cli, filled):
 
 
 @ON_BOTH
-def test_a_person_merges_two_names_and_the_statement_of_a_picture_finds_its_edges(cli, filled):
+def test_a_merge_by_hand_lasts_and_the_cypher_of_a_picture_finds_its_edges(cli, filled):
     with DragGraph() as graph:
         graph.link().result()
         (made,) = graph.merge("genes", "the cell").merges

@@ -461,7 +461,7 @@ def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
 
 
 @pytest.mark.parametrize("quantisation", ["8bit", "4bit"])
-def test_quantisation_that_is_not_possible_is_said_aloud(plain_model, monkeypatch, caplog, quantisation):
+def test_impossible_quantisation_logs_a_warning(plain_model, monkeypatch, caplog, quantisation):
     from drag_graph.models import transformers_runtime as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == "bitsandbytes" else object())

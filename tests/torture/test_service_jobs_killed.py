@@ -31,7 +31,7 @@ STOPPING = 503
 
 @contextmanager
 def service(folder, teacher):
-    """Start `drag-graph serve`, and lend its process and its address."""
+    """Start `drag-graph serve`, and yield its process and its address."""
     command = [sys.executable, "-m", "drag_graph", "serve", "--port", "0", "--json", "--store", str(folder / "graph.lbug")]
     model = ["--teacher", "openai/scripted", "--teacher-base-url", teacher.url, "--workers", "2", "--privacy", "off"]
     environment = {**os.environ, "DRAG_GRAPH_TEACHER_API_KEY": "k", "DRAG_GRAPH_EMBEDDER": "lexical"}
@@ -48,7 +48,7 @@ def service(folder, teacher):
 
 
 def submitted(client, team, turn):
-    """Submit a distillation and a document of a team, and return the ids of the jobs."""
+    """Submit questions and a document of a team, and return the ids of the jobs."""
     questions = [f"Why does {team} cause {turn}.{number} have an effect?" for number in range(QUESTIONS)]
     file = (f"{turn}.txt", f"Crane {turn} of the harbour is driven by {team} steam.", "text/plain")
     replies = [

@@ -93,7 +93,7 @@ def test_an_interrupted_file_keeps_what_was_answered():
 
 
 class Judging:
-    """A student that judges answers as it is told."""
+    """A student with a scripted judgement."""
 
     def __init__(self, text):
         self.text, self.prompts = text, []

@@ -53,7 +53,7 @@ UNUSABLE = {
 
 
 def write(path, content):
-    """Write a file. Content that takes long is a function: made at import, it would cost each worker seconds."""
+    """Write a file. Slow content is passed as a function, so that importing this module stays fast."""
     path.write_bytes(content() if callable(content) else content)
 
 

@@ -113,7 +113,7 @@ def test_the_lean_plan_takes_at_most_two_fifths_of_the_papers_prompt_tokens():
     assert totals["lean"] <= 0.4 * totals["paper"], totals
 
 
-def test_what_seems_to_give_the_answer_away_can_be_dropped():
+def test_evidence_that_seems_to_give_the_answer_away_can_be_dropped():
     said = reply("evidence", ["Oxygen.", "The right answer is B.", "Leaves take in carbon dioxide."])
     got = step.read(said, query(), embed=EMBED, drop_leaks=True)
     assert [item.kept for item in got] == [False, False, True]

@@ -77,12 +77,12 @@ def test_graphml_replaces_characters_that_xml_does_not_have(records):
     assert sum(count for (_, how), count in report.rewritten.items() if how == "text without control characters") == 2
 
 
-def test_the_tables_replace_half_a_character(records):
+def test_the_tables_replace_a_lone_surrogate(records):
     changed = [dict(records[0], properties={**records[0]["properties"], "note": "a\ud800b"})]
     content, report = written("csv", changed)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert [row["note"] for row in rows(archive, "nodes.csv")] == ["a\ufffdb"]
-    assert report.rewritten[f"{records[0]['label']}.note", "text without half characters"] == 1
+    assert report.rewritten[f"{records[0]['label']}.note", "text without lone surrogates"] == 1
 
 
 def rows(archive, name):

@@ -9,16 +9,16 @@ from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 
 
 class RecordedTeacher(Teacher):
-    """Records the replies of `inner` under its fingerprint, so that another edition of it is asked again. Thread-safe.
+    """Records the replies of `inner` under its fingerprint, so that a changed teacher is asked again. Thread-safe.
 
-    `highest_usd` is the most that one call costs, in US dollars. Under a limit it is reserved before a call, and a call that
-    fails counts in full. Raises ConfigurationError if there is a limit and `highest_usd` is None.
+    `highest_usd` is the most that one call costs, in US dollars. With a budget, this amount is reserved before a call, and a
+    failed call costs all of it. Raises ConfigurationError if there is a budget and `highest_usd` is None.
     """
 
     def __init__(self, inner: Teacher, tape: Tape, budget: Budget, highest_usd: float | None) -> None:
         if budget.limited and highest_usd is None:
             hint = "Leave out `budget_usd=LIMIT`, or set `highest_cost_usd` of the teacher in its package."
-            message = f"The highest price of a call of {inner.name!r} is not known, so the budget cannot be enforced."
+            message = f"The highest price of a call to {inner.name!r} is not known, so the budget cannot be enforced."
             raise ConfigurationError(message, hint=hint)
         self._inner, self._tape, self._budget = inner, tape, budget
         self._highest_usd = (highest_usd or 0.0) if budget.limited else 0.0
@@ -32,7 +32,7 @@ class RecordedTeacher(Teacher):
         return self._inner.is_model
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
-        """Return the recorded reply to the same request, else that of the teacher, which is recorded."""
+        """Return the recorded reply to the same request, else ask the teacher and record its reply."""
         if recorded := self._tape.find(self.name, request):
             return recorded
         reservation, cost = self._budget.reserve(self._highest_usd), self._highest_usd
