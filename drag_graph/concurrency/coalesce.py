@@ -40,29 +40,34 @@ class RequestCoalescer(Generic[Item, Result]):
     ) -> None:
         self._work, self._most, self._kind, self._divides = work, most, kind, divides
         self._waiting: list[_Job[Item, Result]] = []
-        self._turn, self._lock = threading.Lock(), threading.Lock()
+        self._is_led, self._changed = False, threading.Condition()
 
     def __call__(self, item: Item) -> Result:
         """Return the item's result. Raises what `work` raises."""
         job: _Job[Item, Result] = _Job(item)
-        with self._lock:
+        with self._changed:
             self._waiting.append(job)
-        with self._turn:
-            if job in self._waiting:
-                self._lead(job)
+            # A lock for the turn would let a thread with quick successive items pass those whose items are done.
+            self._changed.wait_for(lambda: job not in self._waiting or not self._is_led)
+            leads = job in self._waiting
+            self._is_led = self._is_led or leads
+        if leads:
+            self._lead(job)
         if job.error is not None:
             raise job.error
         return job.results[0]
 
     def _lead(self, own: _Job[Item, Result]) -> None:
         """Make one call: for the thread's own item, and those that have waited longest."""
-        with self._lock:
-            same = [job for job in self._waiting if job is not own and self._kind(job.item) == self._kind(own.item)]
         try:
+            with self._changed:
+                same = [job for job in self._waiting if job is not own and self._kind(job.item) == self._kind(own.item)]
             self._call([own, *same[: self._most - 1]])
         finally:
-            with self._lock:
+            with self._changed:
+                self._is_led = False
                 self._waiting = [job for job in self._waiting if not (job is own or job.results or job.error)]
+                self._changed.notify_all()
 
     def _call(self, jobs: list[_Job[Item, Result]]) -> None:
         try:

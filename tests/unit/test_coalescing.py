@@ -20,7 +20,7 @@ def all_at_once(coalescer, items, hold):
     def call(item):
         try:
             outcomes[item] = coalescer(item)
-        except StoreError as error:
+        except (StoreError, ZeroDivisionError) as error:
             outcomes[item] = error
 
     threads = [threading.Thread(target=call, args=(item,)) for item in items]
@@ -29,7 +29,7 @@ def all_at_once(coalescer, items, hold):
     for thread in threads[1:]:
         thread.start()
     until = time.monotonic() + 60
-    while len(coalescer._waiting) < len(items) - 1:
+    while len(coalescer._waiting) < len(items):  # with the one that is held
         assert time.monotonic() < until
         time.sleep(0.001)
     hold.go_on.set()
@@ -82,3 +82,36 @@ def test_an_error_that_is_none_of_ours_goes_to_who_made_the_call():
 
     with pytest.raises(ZeroDivisionError):
         RequestCoalescer(work, most=2)(1)
+
+
+def test_who_waited_for_a_call_that_failed_otherwise_tries_again():
+    class Fails(Hold):
+        def __call__(self, items):
+            if len(self.sizes) == 1:
+                self.sizes.append(len(items))
+                raise ZeroDivisionError
+            return super().__call__(items)
+
+    hold = Fails()
+    outcomes = all_at_once(RequestCoalescer(hold, most=32), range(4), hold)
+    assert hold.sizes == [1, 3, 2]
+    assert [type(outcomes[item]) for item in range(4)].count(ZeroDivisionError) == 1
+    assert all(outcomes[item] == item * 10 for item in range(4) if isinstance(outcomes[item], int))
+
+
+def test_no_thread_passes_those_that_wait():
+    sizes = []
+
+    def work(items):
+        sizes.append(len(items))
+        time.sleep(0.005)
+        return items
+
+    coalescer = RequestCoalescer(work, most=32)
+    threads = [threading.Thread(target=lambda: [coalescer(n) for n in range(20)]) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sum(sizes) == 16 * 20
+    assert len(sizes) <= 16 * 20 / 4
