@@ -53,6 +53,8 @@ def _under_stored_names(stored: Subgraph, added: Subgraph) -> Subgraph:
     triples = []
     for item in added.triples:
         subject, object_ = same[item.subject_id], same[item.object_id]
+        if subject.id == object_.id:
+            continue  # its ends are one thing under the stored names
         names = {"subject_id": subject.id, "subject": subject.name, "object_id": object_.id, "object": object_.name}
         if item != (renamed := item.model_copy(update=names)):
             parts = (item.source_id, subject.id, predicate_key(item.predicate), object_.id, item.evidence_id)

@@ -29,3 +29,10 @@ def test_teachers_who_contradict_each_other_dispute_the_claim():
     edges = aggregate(both, Aggregation())[0]
     assert {edge.contradicts for edge in edges} == {(edge.id,) for edge in edges}
     assert len(edges) == 2
+
+
+def test_a_triple_whose_ends_are_one_stored_thing_is_left_out():
+    _, both = two(("A bee", "resembles", "Bees", 0.8, 0), ("Bees", "make", "wax", 0.8, 0))
+    assert [item.object for item in both.triples] == ["honey", "wax"]
+    assert {item.subject for item in both.triples} == {"bees"}
+    assert not list(wrong_ids(both))
