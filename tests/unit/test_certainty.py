@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from drag_graph.errors import Interrupted, MalformedReply
+from drag_graph.errors import Interrupted, MalformedReply, Withheld
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.model_roles import StudentReply
@@ -116,6 +116,8 @@ class Judging:
         ('{"similarity": null, "best": 1}', (None, 0)),
         ('{"similarity": 1, "best": 3}', None),
         ('{"similarity": 90, "best": 1}', None),
+        ('{"similarity": 1.5, "best": 1}', None),
+        ('{"similarity": 1.0, "best": 1}', (1.0, 0)),
         ("They agree.", None),
         ("", None),
     ],
@@ -126,6 +128,14 @@ def test_the_student_compares_its_answers(text, judgement):
     (prompt,) = student.prompts
     assert "1. In Ulm.\n2. In Bern.\n</passages-" in prompt.text
     assert "Where was he born?" in prompt.text
+
+
+def test_answers_that_the_gate_withholds_from_the_student_are_compared_by_the_formula():
+    class Remote(Judging):
+        def answer(self, prompt):
+            raise Withheld("A private detail would leave this machine.")
+
+    assert compare(Remote(""), "Where was he born?", ["In Ulm.", "In Bern."]) is None
 
 
 def answered(text, **more):
