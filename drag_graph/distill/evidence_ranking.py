@@ -16,6 +16,7 @@ import numpy as np
 
 from drag_graph.distill.plans import PlanSettings
 from drag_graph.distill.teacher_messages import Plan, by_place, chat, numbered, question
+from drag_graph.errors import ConfigurationError
 from drag_graph.model import Evidence, Query, Stage, Triple, sentence_of
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.plugins import find_plugin
@@ -147,7 +148,11 @@ def combine(
         pairs = zip((max(0.0, cosine) for cosine in near), judged, strict=True)
         return [round(one if llm is None else alpha * llm + (1.0 - alpha) * one, _DIGITS) for one, llm in pairs]
     if ranking := find_plugin("rankings", settings.ranking):
-        return [round(score, _DIGITS) for score in ranking(near, judged)]
+        scores = [round(float(score), _DIGITS) for score in ranking(near, judged)]
+        if len(scores) != len(near) or not all(0 <= score <= 1 for score in scores):
+            message = f"The ranking {settings.ranking!r} gave no score from 0 to 1 for each statement."
+            raise ConfigurationError(message, hint="Update its package, or choose another ranking.")
+        return scores
     by_llm = _ranks([-1.0 if llm is None else llm for llm in judged]) if places is None else places
     largest = max(1, 2 * (len(near) - 1))
     return [round(1.0 - (one + two) / largest, _DIGITS) for one, two in zip(_ranks(near), by_llm, strict=True)]

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 
 from drag_graph.distill import evidence_ranking as step
 from drag_graph.distill.plans import plan_settings
+from drag_graph.errors import ConfigurationError
 from drag_graph.model import Triple
 from drag_graph.settings import load_settings
 from tests.unit.step_builders import evidence, query, reply
@@ -35,6 +37,13 @@ def ranked(items, k=10, strategy="weighted", order=None, plan="lean", reply_orde
 def test_the_weighted_score_is_the_formula():
     combined = step.combine([0.5, 0.5, -0.5], [0.8, None, 0.1], None, settings(alpha=0.6))
     assert combined == [pytest.approx(0.6 * 0.8 + 0.4 * 0.5), 0.5, pytest.approx(0.06)]
+
+
+@pytest.mark.parametrize("scores", [[0.5], [0.5, 1.5], [0.5, float("nan")]])
+def test_a_ranking_of_another_package_must_score_each_statement(monkeypatch, scores):
+    monkeypatch.setattr(step, "find_plugin", lambda _group, _name: lambda _near, _judged: scores)
+    with pytest.raises(ConfigurationError, match="The ranking 'acme' gave no score"):
+        step.combine([0.2, 0.4], [0.3, None], None, replace(settings(), ranking="acme"))
 
 
 def test_rank_sum_takes_the_order_of_the_reply_where_one_was_asked_for():
