@@ -18,6 +18,7 @@ from drag_graph.evaluation.judge import Criterion, Judgement, graded, judged
 from drag_graph.evaluation.outcome import (
     Difference,
     Record,
+    common_items,
     compare_records,
     read_about,
     read_location,
@@ -139,7 +140,7 @@ class EvaluationGroup(ResourceUser):
             with self._judge({**settings, "student": judge}) as (student, workers):
                 how: Any = {"workers": workers, "on_verdict": partial(on_progress, "verdicts")}
                 if grades:
-                    ours, theirs = graded(ours, student, **how), graded(theirs, student, **how)
+                    ours, theirs = (graded(side, student, **how) for side in zip(*common_items(ours, theirs), strict=True))
                 else:
                     judgement = judged(ours, theirs, student, criterion=criterion, **how)
         locations = (read_location(first), read_location(second))

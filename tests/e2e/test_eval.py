@@ -1,6 +1,7 @@
 """`drag-graph eval`, as a user runs it."""
 
 import json
+import shutil
 import threading
 from pathlib import Path
 
@@ -364,6 +365,15 @@ def test_a_judge_compares_two_modes(cli, open_task, tmp_path):
         said = cli("eval", "compare", folder, folder, "--mode", "evidence,none", *judge)
         server.always("student", lambda request: Say("A" if "Saturn" in request.prompt.partition("[ANSWER]")[2] else "B"))
         graded = cli("eval", "compare", folder, folder, "--mode", "evidence,none", *judge, "--criterion", "correct")
+        items = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+        others = [item if "rings" in item["question"] else {**item, "question": "Another?"} for item in items]
+        shutil.copytree(folder, tmp_path / "other")
+        (tmp_path / "other" / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in others))
+        asked = server.count()
+        one = cli(
+            "eval", "compare", folder, tmp_path / "other", "--mode", "evidence", *judge, "--criterion", "correct", "--json"
+        )
+        assert (one.json["n"], server.count() - asked) == (1, 2), "only common items are graded"
     judgement = found.json["judgement"]
     assert [judgement[name] for name in ("judge", "wins", "losses", "ties", "n")] == ["big", 1, 0, 2, 3]
     assert [item["verdict"] for item in judgement["items"] if "rings" in item["question"]] == ["first"]
