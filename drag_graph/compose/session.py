@@ -33,7 +33,7 @@ from drag_graph.ledger.journal import start_run
 from drag_graph.log import notice
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
-from drag_graph.models.model_choice import FILES, NEAREST, follow_store, make_embedder
+from drag_graph.models.model_choice import FILES, NEAREST, follow_store, make_embedder, plugin_model
 from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore, Replace
@@ -134,8 +134,9 @@ class Session:
         return Rounds(distiller, teacher, wait=wait, longest_wait=self.settings.batch_poll_seconds)
 
     def _distilling_run(self, source: str, teacher: str, kind: str = "distill") -> Run:
-        # The source may be a question or the name of a file.
-        return self.start_run(kind, self.gate.mark(source) if self.gate else source, teacher, self.settings.plan)
+        # The source of a distillation may be a question or the name of a file.
+        marked = self.gate.mark(source) if self.gate and kind == "distill" else source
+        return self.start_run(kind, marked, teacher, self.settings.plan)
 
     def _distills(self, run: Run, interruption: Interruption) -> Distillation:
         if self.settings.engine != "ray":
@@ -281,6 +282,9 @@ def estimate_basis(
             basis = EstimateBasis(embedder, fingerprint=teacher.fingerprint)
         else:
             basis = EstimateBasis(embedder, tape=ledger.tape if ledger is not None else None)
+            if plugin := plugin_model(settings.model_for(role), settings):
+                opened.callback(plugin.close)
+                basis = replace(basis, fingerprint=plugin.fingerprint)
         if gate is not None:
             basis = replace(basis, admit=gate.admit, privacy=gate.fingerprint)
         if ledger is not None and not retry_quarantined:

@@ -93,7 +93,7 @@ class Replay:
     is_model = True
 
     def __init__(self, model: str, fingerprint: str, tape: Recorded | None) -> None:
-        self.name, self.fingerprint = model, fingerprint or model
+        self.name = self.fingerprint = fingerprint or model
         self._tape = tape
 
     def ask(self, request: TeacherRequest) -> TeacherReply:

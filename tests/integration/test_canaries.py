@@ -271,6 +271,9 @@ def test_a_refresh_goes_through_the_gate_again(work, server, away, rewriter, mon
     monkeypatch.setattr("drag_graph.app.distilling.due", lambda store, *_: _all_due(store))
     document = json.loads(drag_graph("refresh", "--expired", *teacher))
     assert [entry["status"] for entry in document["queries"]] == ["complete", "complete"]
+    refreshed, distilled = json.loads(drag_graph("runs", "--json"))
+    assert refreshed["source"].startswith("--expired of "), "which tells nothing"
+    assert distilled["source"].startswith("withheld ")
     document = json.loads(drag_graph("refresh", "--expired", "--store", "other.lbug", *teacher, code=1))
     assert sorted(entry["status"] for entry in document["queries"]) == ["complete", "quarantined"]
     for request in server.requests[before:]:

@@ -11,13 +11,16 @@ from drag_graph import log
 from drag_graph.app.resources import Resources
 from drag_graph.ask.context_lines import candidate_lines
 from drag_graph.compose.model_factories import make_teacher, privacy_level
+from drag_graph.compose.session import estimate_basis
 from drag_graph.concurrency.interruption import Interruption
+from drag_graph.distill import evidence_step
+from drag_graph.distill.cost_estimate import estimate
 from drag_graph.distill.evidence_ranking import combine
 from drag_graph.distill.plans import plan_settings
 from drag_graph.documents.file_loaders import load
 from drag_graph.errors import BudgetReached, ConfigurationError, UnknownModel
 from drag_graph.graph.aggregate import aggregate
-from drag_graph.inputs import make_query
+from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
 from drag_graph.model import Aggregation, Query
@@ -144,6 +147,18 @@ def test_a_teacher_of_another_package_is_recorded_and_has_a_budget(acme):
         sys.modules["acme_models"].Model.highest_cost_usd = None
         with pytest.raises(ConfigurationError, match="highest price"):
             teacher(budget_usd=0.05)
+
+
+def test_a_dry_run_knows_what_a_teacher_of_another_package_replied(acme, tmp_path):
+    settings = Settings(teacher="acme:large", embedder="lexical", store=str(tmp_path / "graph.lbug"), privacy="off")
+    run = start_run(kind="distill", namespace="n", store="s", source="", teacher="acme:large", plan="lean")
+    query = make_query("Why?")
+    with Ledger(settings.ledger_path) as ledger:
+        number = plan_settings(settings, query).number_of_evidence
+        make_teacher(settings, run, Interruption(), ledger).ask(evidence_step.request(query, number=number))
+    with estimate_basis(settings) as (basis, _caution):
+        assert basis.fingerprint == "acme@1"
+        assert estimate(settings, [InputLine(1, query)], None, basis)["recorded_calls"] == 1
 
 
 def test_another_package_adds_a_line_format_and_a_ranking(acme):
