@@ -403,8 +403,9 @@ def test_what_is_no_cluster_is_given_up(tmp_path, monkeypatch):
     [
         ({"ray_address": "ray://127.0.0.1:10001"}, ConfigurationError, "Ray client"),
         ({"ray_address": "somewhere"}, ConfigurationError, "'somewhere' is not the address"),
-        ({"teacher": "curated:some.jsonl"}, ConfigurationError, "requires a model as teacher"),
-        ({"teacher": "tape:some.tape"}, ConfigurationError, "requires a model as teacher"),
+        ({"teacher": "curated:some.jsonl"}, ConfigurationError, "requires a served model as teacher"),
+        ({"teacher": "gguf:some.gguf"}, ConfigurationError, "requires a served model as teacher"),
+        ({"teacher": "tape:some.tape"}, ConfigurationError, "requires a served model as teacher"),
     ],
 )
 def test_what_cannot_be_done_on_a_cluster_is_refused_in_words(tmp_path, flags, kind, words):

@@ -16,6 +16,7 @@ from drag_graph.jobs.ray.keeper import Keeper
 from drag_graph.jobs.ray.ray_messages import Outcome, answer
 from drag_graph.jobs.ray.ray_worker import Place, Task, Worker
 from drag_graph.model import Aggregation, Query, Subgraph
+from drag_graph.models.model_choice import is_served
 from drag_graph.models.model_server import Server
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.model_roles import Embedder
@@ -37,8 +38,8 @@ _RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
 class RayDistillation(Distillation):
     """Distils on a Ray cluster, with `settings.ray_processes` processes. Thread-safe. Close it after use.
 
-    Raises the errors of `Cluster`, StoreUnfit for the ledger, ConfigurationError if the teacher is a file or a node has another
-    version of drag-graph, and ModelUnavailable if the workers do not start.
+    Raises the errors of `Cluster`, StoreUnfit for the ledger, ConfigurationError if the teacher is not served or a node has
+    another version of drag-graph, and ModelUnavailable if the workers do not start.
     """
 
     def __init__(
@@ -51,9 +52,9 @@ class RayDistillation(Distillation):
         interruption: Interruption | None = None,
     ) -> None:
         """`privacy` is the level and detectors of the gate that the questions passed."""
-        if settings.teacher.startswith(("curated:", "tape:")):
+        if not is_served(settings.model_for("teacher")):
             raise ConfigurationError(
-                "`engine=ray` requires a model as teacher; curated and tape files are replayed on this machine.",
+                "`engine=ray` requires a served model as teacher; files and models of other packages stay on this machine.",
                 hint="Leave out `engine=ray`.",
             )
         # Here the teacher only has a part in the settings hashes; it is never called.
