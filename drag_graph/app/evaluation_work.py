@@ -41,7 +41,7 @@ _SETTINGS = (
     *("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),
     *("embedder", "plan", "number_of_evidence", "blind", "extractor", "line_format", "max_lines", "shared_lines"),
     *("line_order", "brief", "token_budget", "max_answer_tokens", "checker", "relevance", "reranker", "scoring"),
-    *("quantisation", "seed"),
+    *("quantisation", "seed", "drop_leaks", "teacher_temperature", "merge_similarity", "abstain"),
 )
 """Settings that determine the answers."""
 OnProgress = Callable[[str, int, int], None]
