@@ -99,7 +99,7 @@ def document_date(name: str, text: str, metadata: Mapping[str, str]) -> str:
 
     The most trusted source wins: the header of an e-mail, a line or tag that states the date, the file's name, a date that
     opens a line at the beginning or stands in a short one, the properties. A less trusted one may add the month or the day.
-    `metadata` is that of `drag_graph.documents.document_dates`.
+    `metadata` is that of `metadata_of`.
     """
     day_first = is_day_first(text)
     result = ""
