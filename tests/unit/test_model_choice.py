@@ -18,10 +18,11 @@ from drag_graph.distill.cost_estimate import estimate
 from drag_graph.distill.evidence_ranking import combine
 from drag_graph.distill.plans import plan_settings
 from drag_graph.documents.file_loaders import load
-from drag_graph.errors import BudgetReached, ConfigurationError, UnknownModel
+from drag_graph.errors import BudgetReached, ConfigurationError, ModelUnavailable, UnknownModel, Withheld
 from drag_graph.graph.aggregate import aggregate
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
+from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.journal import start_run
 from drag_graph.model import Aggregation, Query
 from drag_graph.models import model_catalogue
@@ -147,6 +148,22 @@ def test_a_teacher_of_another_package_is_recorded_and_has_a_budget(acme):
         sys.modules["acme_models"].Model.highest_cost_usd = None
         with pytest.raises(ConfigurationError, match="highest price"):
             teacher(budget_usd=0.05)
+
+
+@pytest.mark.parametrize(("fault", "spent"), [(ModelUnavailable("gone"), 0.02), (Withheld("private"), 0.0)])
+def test_a_failed_call_of_such_a_teacher_counts_in_full_unless_nothing_was_sent(acme, fault, spent):
+    run = start_run(kind="distill", namespace="n", store="s", source="", teacher="acme:large", plan="lean")
+    with Ledger() as ledger:
+        teacher = make_teacher(Settings(teacher="acme:large", budget_usd=1), run, Interruption(), ledger)
+
+        def fail(*_):
+            raise fault
+
+        sys.modules["acme_models"].Model.ask = fail
+        with pytest.raises(type(fault)):
+            teacher.ask(evidence_step.request(make_query("Why?"), number=3))
+        assert Budget(1, ledger.account(run.job)).spent_usd == spent
+        assert not ledger.tape.models
 
 
 def test_a_dry_run_knows_what_a_teacher_of_another_package_replied(acme, tmp_path):
