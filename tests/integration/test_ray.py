@@ -409,7 +409,8 @@ def test_what_is_no_cluster_is_given_up(tmp_path, monkeypatch):
     ],
 )
 def test_what_cannot_be_done_on_a_cluster_is_refused_in_words(tmp_path, flags, kind, words):
-    settings = load_settings({"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "engine": "ray", **flags})
+    given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "engine": "ray", "teacher": "gpt-4o-mini", **flags}
+    settings = load_settings(given)
     with Resources(settings).writing() as session, pytest.raises(kind, match=words):
         session.distiller("the test")
 
