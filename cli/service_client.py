@@ -42,8 +42,8 @@ ANSWER = (
 AGGREGATION = ("strategy", "merge", "threshold", "budget_usd")
 INGEST = ("chunk_size", *AGGREGATION)
 DISTILL = (
-    *("plan", "number_of_evidence", "blind", "seed", "extractor", "ranking", "alpha", "rank_relations", "statements", "top_k"),
-    *("domain", *AGGREGATION),
+    *("plan", "number_of_evidence", "blind", "drop_leaks", "seed", "extractor", "ranking", "alpha", "rank_relations"),
+    *("statements", "top_k", "domain", *AGGREGATION),
 )
 """Settings that a request can choose (`drag_graph.service.asking_routes` and `.job_routes`)."""
 _ANSWER_ID = re.compile("[0-9a-f]{4,32}")

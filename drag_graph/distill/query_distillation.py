@@ -182,7 +182,7 @@ class Distillation:
             items = read(more, earlier=items)
         candidates = rank.candidates(items)
         if not candidates:
-            raise MalformedReply("The teacher gave no evidence.", hint="Use another teacher, or rephrase the question.")
+            raise MalformedReply("The teacher gave no usable evidence.", hint="Use another teacher, or rephrase the question.")
         scores: dict[str, float] = {}
         if plan.needs_scores:
             reply = asking.ask(rank.request(query, [item.text for item in candidates], plan.plan, blind=blind))

@@ -52,6 +52,7 @@ class RunSettings(AggregationSettings):
     plan: Literal["lean", "paper"] | None = None
     number_of_evidence: PositiveInt | None = None
     blind: bool | None = None
+    drop_leaks: bool | None = None
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     extractor: Literal["auto", "teacher", "patterns"] | None = None
     ranking: Literal["weighted", "rank-sum"] | None = None
