@@ -71,8 +71,6 @@ def serve(graph: "options.Graph") -> None:
     """
     from drag_graph.concurrency.interruption import in_background
 
-    if graph.settings.privacy != "off":
-        typer.echo("Loading the privacy gate (a few seconds).", err=True)
     in_background(graph.sites.serve)
 
 

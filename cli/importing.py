@@ -73,8 +73,11 @@ def _print(report: "ImportReport", store: str) -> None:
         return
     counts = ", ".join(f"{number} {status}" for status, number in report.counts.items() if number)
     typer.echo(f"{sum(report.counts.values())} sources into {store}: {counts} ({report.seconds:.1f} s)")
+    if report.corrections:
+        typer.echo(f"Corrections written: {report.corrections}. Each is new, or later than the stored one of its claim.")
     if not (report.counts["new"] or report.counts["replaced"]):
-        typer.echo("Nothing was changed.")
+        if not report.corrections:
+            typer.echo("Nothing was changed.")
         return
     if report.search_problem:
         typer.echo(f"Search finds the imported documents only by their words: {report.search_problem}", err=True)

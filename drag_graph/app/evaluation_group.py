@@ -28,7 +28,7 @@ from drag_graph.evaluation.outcome import (
 )
 from drag_graph.evaluation.plots import draw_sweep
 from drag_graph.evaluation.tasks import Split
-from drag_graph.models.model_choice import is_served
+from drag_graph.models.model_choice import NEAREST, is_served
 from drag_graph.ports.model_roles import Student
 
 MODES: tuple[EvaluationMode, ...] = ("none", "evidence", "graph", "combined")
@@ -150,6 +150,8 @@ class EvaluationGroup(ResourceUser):
     @contextmanager
     def _judge(self, settings: dict[str, Any]) -> Iterator[tuple[Student, int]]:
         """Yield the judge, and the number of answers that it reads at the same time."""
+        if settings["student"] == NEAREST:
+            raise ConfigurationError(f"`judge={NEAREST}` only quotes.", hint="Use gguf:FILE or a served model.")
         resources = self._resources.changed({**settings, "scoring": "auto"})
         is_in_parallel = is_served(resources.settings.model_for("student"))
         if not is_in_parallel:  # `auto` would score the texts of the options

@@ -22,7 +22,7 @@ _LABELS = {
     "DEVICE_ID": r"imei|serial|vin|device|mac address|order|reference|ref|booking|ticket|file|docket|case",
     "IP_ADDRESS": r"ip(?: address)?",
     "POSTCODE": r"zip(?: ?code)?|post(?:al)? ?code|postcode|plz|pin ?code",
-    "PHONE": r"phone|telephone|tel|mobile|cell|cellphone|fax|whatsapp|call(?: me| us)?(?: at| on)?|answering at|reach (?:me|us) (?:at|on)|text me (?:at|on)|ring me (?:at|on)",
+    "PHONE": r"phone|telephone|tel\.?|mobile|cell|cellphone|fax|whatsapp|call(?: me| us)?(?: at| on)?|answering at|reach (?:me|us) (?:at|on)|text me (?:at|on)|ring me (?:at|on)",
 }
 LABEL = rf"(?i:(?:{'|'.join(_LABELS.values())}|e-?mail)(?:\s(?:number|no|nr))?)"
 BEFORE_A_CODE = Pattern(rf"{LABEL}[\s:#]*;")

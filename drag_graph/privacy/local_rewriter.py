@@ -4,12 +4,13 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import Any, Literal
 
+from drag_graph import log
 from drag_graph.errors import MissingExtra
 from drag_graph.models.spacy_model import DOWNLOAD, english_model
 from drag_graph.ports.private_details import Rewriter
 
 Level = Literal["standard", "strict"]
-RULES = "8"
+RULES = "9"
 """Version of rules and lists, part of the settings hash of what is distilled. Increase it with every change."""
 _UNUSED = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer", "senter"]
 _PACKAGES = ("presidio_analyzer", "phonenumbers", "spacy", "threadpoolctl")
@@ -23,7 +24,8 @@ def local_rewriter(level: Level) -> Rewriter:
     name = _name_model()
     from drag_graph.privacy.detect import LocalRewriter
 
-    model = _loaded(name)
+    with log.slow("loading the privacy gate"):
+        model = _loaded(name)
     versions = [f"{package} {metadata.version(package)}" for package in ("presidio-analyzer", "spacy")]
     version = "; ".join([level, f"rules {RULES}", *versions, f"{name} {model.meta['version']}"])
     return LocalRewriter(version, model, strict=level == "strict")

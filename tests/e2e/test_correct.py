@@ -138,6 +138,11 @@ def test_a_correction_travels_with_an_export(run, cli, store, distilled, tmp_pat
     undone = cli("correct", correction["target_id"], "--undo", *there)
     assert undone.code == 0, undone.err
     assert WRONG in texts(cli("ask", QUESTION, *there, "--json").json["lines"])
+    later = {**made, "created_at": "2999-01-01T00:00:00+00:00", "verdict": "right"}
+    file.write_text("".join([*before, json.dumps({"correction": later}) + "\n", end]))
+    said = cli("import", file, *there).out
+    assert "Corrections written: 1" in said
+    assert "Nothing was changed" not in said
     exported = cli("export", "--store", store).out.splitlines()
     records = [record for record in map(json.loads, exported) if record.get("label") == "Correction"]
     assert sorted(record["properties"]["kind"] for record in records) == ["answer", "claim"]

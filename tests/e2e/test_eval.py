@@ -381,7 +381,7 @@ def test_a_judge_compares_two_modes(cli, open_task, tmp_path):
     assert "Graded by big" in graded.out
     assert "Judge big (judge/1 agreement): the first wins 1, loses 0, ties 2 of 3" in said.out
     refused = cli("eval", "compare", folder, folder, "--mode", "evidence,none", "--judge", "nearest")
-    assert (refused.code, "does not support" in refused.err) == (2, True)
+    assert (refused.code, "only quotes" in refused.err) == (2, True)
 
 
 def test_the_application_evaluates_reports_progress_and_resumes_after_a_cancellation(task, tmp_path, monkeypatch):

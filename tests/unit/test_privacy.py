@@ -131,6 +131,7 @@ REWRITTEN = [
         "Reach me at 12 Quellmoor Lane, Dunsthorpe, Phone +44 7700 900123. Why?",
         "Reach me at a street address, Phone a phone number. Why?",
     ),
+    ("Is Tel. 089/1234567 in use?", "Is Tel. a phone number in use?"),
     ("Is Vardelin Consulting a firm?", "Is an organization a firm?"),
     ("I ordered a lamp from Zentroly. Why?", "I ordered a lamp from an organization. Why?"),
     ("The mould is in Suite 179 of Quellmoor Lane. Why?", "The mould is in a street address of street address 2. Why?"),
