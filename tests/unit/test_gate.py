@@ -231,7 +231,7 @@ def test_a_pattern_that_never_ends_holds_nobody_up_and_gives_up_itself():
     assert not ended.is_set()
     rewriter.rewrite = sound
     assert gate.rewrite_query(the_query()).options[1] == "the aunt of Person A", "others are held up"
-    assert ended.wait(10)
+    assert ended.wait(60)
 
 
 def test_every_pattern_of_a_rule_gives_up_in_time():
