@@ -4,6 +4,7 @@
 
 FILES gets a folder `lihua` and `medical` with the documents, and `lihua.jsonl` and `medical.jsonl` with a sample of their
 questions. Those of LiHua-World are of the half that fitted no weights (bench/quoting.py), with all its unanswerable questions.
+`webquestions.jsonl` has a sample of WebQuestions, which has no documents.
 """
 
 import argparse
@@ -47,6 +48,9 @@ def main() -> None:
         ]
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         (given.out / f"{corpus}.jsonl").write_text(text, encoding="utf-8")
+    chosen = sample(rows(given.data / "webquestions.jsonl"), given.number)
+    lines = [json.dumps({name: row[name] for name in ("id", "question", "answer")}, ensure_ascii=False) for row in chosen]
+    (given.out / "webquestions.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
