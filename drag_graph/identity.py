@@ -47,6 +47,12 @@ def claim_id(source: str, subject: str, object_: str, predicate_key: str) -> str
     return content_id("", "claim", source, subject, predicate_key, object_)
 
 
+def triple_id(namespace: str, source: str, ends: tuple[str, str], predicate: str, evidence: str) -> str:
+    """Return the id of a triple. `predicate` is the `predicate_key` of its own predicate; the other parts are ids."""
+    subject, object_ = ends
+    return content_id(namespace, "triple", source, subject, predicate, object_, evidence)
+
+
 def sha256_of(document: Mapping[str, Any] | list[Any] | str) -> str:
     """Return the full SHA-256 of a JSON document in canonical form (sorted keys, no spaces), as 64 hexadecimal digits."""
     if not isinstance(document, str):

@@ -16,7 +16,7 @@ from drag_graph.graph.contradictions import pointed_at, sounds_like_pronoun
 from drag_graph.graph.name_forms import clean, predicate_key, spaced
 from drag_graph.graph.names import canonical_name
 from drag_graph.graph.opposition import with_opposition
-from drag_graph.identity import content_id
+from drag_graph.identity import content_id, triple_id
 from drag_graph.model import Entity, Source, Triple, sentence_of
 from drag_graph.ports.vectors import Vectors
 
@@ -151,9 +151,9 @@ def _keys(raw: Sequence[RawTriple], predicates: Sequence[str], groups: list[list
 
 def _triple(source: Source, raw: RawTriple, subject: Entity, object_: Entity, key: str) -> Triple:
     """Return the triple. Its id contains the plain form of the predicate, so "is" and "was" in one evidence are one triple."""
-    parts = (source.id, subject.id, predicate_key(raw.predicate), object_.id, raw.evidence_id)
+    own_key = predicate_key(raw.predicate)
     return Triple(
-        id=content_id(source.namespace, "triple", *parts),
+        id=triple_id(source.namespace, source.id, (subject.id, object_.id), own_key, raw.evidence_id),
         source_id=source.id,
         subject_id=subject.id,
         subject=subject.name,

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from drag_graph.graph.name_forms import common_words, entity_key, predicate_key
 from drag_graph.graph.opposition import with_opposition
-from drag_graph.identity import content_id
+from drag_graph.identity import triple_id
 from drag_graph.model import Entity, Evidence, Subgraph, Triple
 from drag_graph.values import Value
 
@@ -57,8 +57,8 @@ def _under_stored_names(stored: Subgraph, added: Subgraph) -> Subgraph:
             continue  # its ends are one thing under the stored names
         names = {"subject_id": subject.id, "subject": subject.name, "object_id": object_.id, "object": object_.name}
         if item != (renamed := item.model_copy(update=names)):
-            parts = (item.source_id, subject.id, predicate_key(item.predicate), object_.id, item.evidence_id)
-            renamed = renamed.model_copy(update={"id": content_id(added.source.namespace, "triple", *parts)})
+            parts = (item.source_id, (subject.id, object_.id), predicate_key(item.predicate), item.evidence_id)
+            renamed = renamed.model_copy(update={"id": triple_id(added.source.namespace, *parts)})
         triples.append(renamed)
     entities = []
     for entity in added.entities:

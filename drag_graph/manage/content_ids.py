@@ -8,7 +8,7 @@ from typing import Any
 from drag_graph.errors import QueryInvalid
 from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.name_forms import predicate_key
-from drag_graph.identity import chunk_id, content_id
+from drag_graph.identity import chunk_id, content_id, triple_id
 from drag_graph.manage.canonical_export import VOLATILE
 from drag_graph.model import Evidence, Subgraph
 from drag_graph.values import Value
@@ -68,9 +68,9 @@ def wrong_ids(subgraph: Subgraph) -> Iterator[tuple[str, str]]:
             yield item.id, "evidence"
     hashed = partial(content_id, name, "entity", own)
     yield from ((entity.id, "entity") for entity in subgraph.entities if hashed(entity.name) != entity.id)
-    hashed = partial(content_id, name, "triple", own)
     for triple in subgraph.triples:
-        if hashed(triple.subject_id, _key(triple.predicate), triple.object_id, triple.evidence_id) != triple.id:
+        ends = (triple.subject_id, triple.object_id)
+        if triple_id(name, own, ends, _key(triple.predicate), triple.evidence_id) != triple.id:
             yield triple.id, "triple"
     for edge in subgraph.edges:
         if not f"{edge.id}-".startswith(f"{edge.subject_id}-{edge.object_id}-"):

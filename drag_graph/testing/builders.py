@@ -8,7 +8,7 @@ from typing import Any
 from drag_graph.graph.aggregate import aggregate
 from drag_graph.graph.name_forms import predicate_key
 from drag_graph.graph.opposition import with_opposition
-from drag_graph.identity import chunk_id, content_id, document_id, query_id
+from drag_graph.identity import chunk_id, content_id, document_id, query_id, triple_id
 from drag_graph.model import (
     FRAMINGS,
     Aggregation,
@@ -214,8 +214,8 @@ def as_distilled(subgraph: Subgraph) -> Subgraph:
     triples: dict[str, Triple] = {}
     for triple in subgraph.triples:
         source = evidence[triple.evidence_id].id
-        parts = (query.id, triple.subject_id, predicate_key(triple.predicate), triple.object_id, source)
-        id_ = content_id(query.namespace, "triple", *parts)
+        ends = (triple.subject_id, triple.object_id)
+        id_ = triple_id(query.namespace, query.id, ends, predicate_key(triple.predicate), source)
         triples.setdefault(id_, triple.model_copy(update={"id": id_, "evidence_id": source}))
     return subgraph.model_copy(update={"evidence": tuple(evidence.values()), "triples": tuple(triples.values())})
 
