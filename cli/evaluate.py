@@ -12,7 +12,7 @@ from .output import Force, require_picture
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from drag_graph.app.evaluation_group import EvaluationResult
+    from drag_graph.app.evaluation_group import Comparison, EvaluationResult
     from drag_graph.settings import Settings
 
 
@@ -138,7 +138,12 @@ def compare(
         )
     if json:
         render.document(comparison.to_dict())
-        return
+    else:
+        _print_comparison(comparison)
+
+
+def _print_comparison(comparison: "Comparison") -> None:
+    """Print both accuracies, their difference, the verdicts of a judge, and the items that flipped."""
     figures = comparison.difference
     sides = (comparison.first, comparison.second)
     for name, (folder, side), store, accuracy in zip(
