@@ -1,6 +1,10 @@
 """Services over a real embedded store, and their clients."""
 
 import contextlib
+import json
+import os
+import subprocess
+import sys
 
 import httpx
 from fastapi.testclient import TestClient
@@ -52,3 +56,23 @@ def local_client(graph, limits=None, *, with_jobs=False, **values):
 def events_of(text):
     """Return the events of a stream as pairs of name and data."""
     return [tuple(line.partition(": ")[2] for line in block.splitlines()) for block in text.strip().split("\n\n")]
+
+
+@contextlib.contextmanager
+def serving(folder, teacher, *, model, workers):
+    """Start `drag-graph serve` with a scripted teacher, yield its process and address, and kill it at the end."""
+    command = [sys.executable, "-m", "drag_graph", "serve", "--port", "0", "--json", "--store", str(folder / "graph.lbug")]
+    flags = ["--teacher", model, "--teacher-base-url", teacher.url, "--workers", str(workers), "--privacy", "off"]
+    environment = {**os.environ, "DRAG_GRAPH_TEACHER_API_KEY": "k", "DRAG_GRAPH_EMBEDDER": "lexical"}
+    process = subprocess.Popen([*command, *flags], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        printed = ""
+        while not printed.endswith("}\n"):
+            line = process.stdout.readline()
+            assert line, "the service has ended"
+            printed += line
+        yield process, json.loads(printed)["address"]
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

@@ -1,10 +1,6 @@
 """A real service that is killed in the middle of a job: the next start ends the job, and pays nothing twice."""
 
-import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing, contextmanager
@@ -18,6 +14,7 @@ from drag_graph.compose.store_opening import open_ledger
 from drag_graph.ledger.spending import dollars
 from drag_graph.service.keys import KeyRing
 from drag_graph.testing.server import ScriptedServer
+from tests.service_clients import serving
 
 SLOW = 5.0
 """Seconds that the teacher takes for the reply during which the service is killed."""
@@ -25,24 +22,12 @@ SLOW = 5.0
 
 @contextmanager
 def service(folder, teacher):
-    """Start `drag-graph serve` and lend its process and a client; kill it at the end if it still runs."""
-    command = [sys.executable, "-m", "drag_graph", "serve", "--port", "0", "--json", "--store", str(folder / "graph.lbug")]
-    model = ["--teacher", "openai/gpt-4o-mini", "--teacher-base-url", teacher.url, "--workers", "1", "--privacy", "off"]
-    environment = {**os.environ, "DRAG_GRAPH_TEACHER_API_KEY": "k", "DRAG_GRAPH_EMBEDDER": "lexical"}
-    process = subprocess.Popen([*command, *model], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
-    lines = []
-    try:
-        for line in process.stdout:
-            lines.append(line)
-            if line == "}\n":
-                break
-        address = json.loads("".join(lines))["address"]
-        with httpx.Client(base_url=address, timeout=30, trust_env=False) as client:
-            yield process, client
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    """Lend the process of a service and a client."""
+    with (
+        serving(folder, teacher, model="openai/gpt-4o-mini", workers=1) as (process, address),
+        httpx.Client(base_url=address, timeout=30, trust_env=False) as client,
+    ):
+        yield process, client
 
 
 def test_a_killed_job_goes_on_and_no_reply_is_asked_for_twice(tmp_path):

@@ -4,12 +4,10 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx
@@ -19,6 +17,7 @@ from drag_graph.app import DragGraph
 from drag_graph.model import Document
 from drag_graph.service.keys import KeyRing
 from drag_graph.testing.server import ScriptedServer
+from tests.service_clients import serving
 
 TIMES = 20
 """Number of interruptions; the kills and the stops take turns."""
@@ -27,24 +26,6 @@ TEAMS = ("amber", "cobalt")
 """Names of two keys, each with a namespace of that name."""
 QUESTIONS = 6
 STOPPING = 503
-
-
-@contextmanager
-def service(folder, teacher):
-    """Start `drag-graph serve`, and yield its process and its address."""
-    command = [sys.executable, "-m", "drag_graph", "serve", "--port", "0", "--json", "--store", str(folder / "graph.lbug")]
-    model = ["--teacher", "openai/scripted", "--teacher-base-url", teacher.url, "--workers", "2", "--privacy", "off"]
-    environment = {**os.environ, "DRAG_GRAPH_TEACHER_API_KEY": "k", "DRAG_GRAPH_EMBEDDER": "lexical"}
-    process = subprocess.Popen([*command, *model], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
-    try:
-        printed = ""
-        while not printed.endswith("}\n"):
-            printed += process.stdout.readline()
-        yield process, json.loads(printed)["address"]
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 def submitted(client, team, turn):
@@ -105,7 +86,7 @@ def test_jobs_survive_kills_and_stops(tmp_path, headers):
     interruptions, measured = Counter(), []
     with ScriptedServer(delay=0.05) as teacher:
         for turn in range(TIMES + 1):
-            with service(tmp_path, teacher) as (process, address), ExitStack() as opened:
+            with serving(tmp_path, teacher, model="openai/scripted", workers=2) as (process, address), ExitStack() as opened:
                 clients = {
                     team: opened.enter_context(
                         httpx.Client(base_url=address, timeout=60, trust_env=False, headers=headers[team])
