@@ -6,8 +6,8 @@
 Each question is asked with several token budgets (a token is four characters). Plain pieces are lines joined to at most 400 or
 1,200 characters; the best come first, and the last one is cut, until the budget is used. Each cell is the percentage of gold
 documents among those shown, where the corpus names them, and of questions with every word of the answer shown, without the
-questions whose answer is yes or no. The last rows tell how far `ask` is from the best plain value of its column (95 %
-intervals, paired bootstrap). KEPT has the stores that were made; with `--link` these are linked.
+questions whose answer is yes or no. The last rows tell how long `ask` takes with `nearest`, and how far it is from the best
+plain value of its column (95 % intervals, paired bootstrap). KEPT has the stores that were made; with `--link`, linked ones.
 
 `--mixed` reads the twenty files of `bench/data/mixed`, asks their thirty questions with defaults, and lists those without a
 shown line that has all gold texts within 200 characters.
@@ -17,6 +17,7 @@ import argparse
 import json
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -129,12 +130,17 @@ def _units(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
-def product_way(graph: DragGraph, questions: Sequence[Question], rate: float) -> Way:
-    """`rate` is the number of the student's tokens in four characters, so that all rows show equally much text."""
+def product_way(graph: DragGraph, questions: Sequence[Question], rate: float, seconds: dict[int, list[float]]) -> Way:
+    """`rate` is the number of the student's tokens in four characters, so that all rows show equally much text.
+
+    The time of each `ask` is added to `seconds` under its budget.
+    """
     names = {item.source_id: item.title.removesuffix(".txt") for item in graph.show(limit=10_000)}
 
     def ask(place: int, budget: int) -> list[Piece]:
+        began = time.perf_counter()
         answer = graph.ask(questions[place].text, keep=False, token_budget=round(rate * budget))
+        seconds.setdefault(budget, []).append(time.perf_counter() - began)
         lines = [Piece(names.get(line.source_id, ""), line.text) for line in answer.lines]
         return filled(range(len(lines)), lines, budget)
 
@@ -161,12 +167,15 @@ def measure(args: argparse.Namespace, corpus: str) -> None:
     with made(args.folder, corpus, texts, args.embedder, link=args.link) as graph:
         sample = "\n".join(texts.values())[:100_000]
         rate = make_embedder(load_settings({"embedder": args.embedder}), unchecked).count_tokens(sample) / (len(sample) / 4)
-        ways = {"ask": product_way(graph, asked, rate), **dict(plain_ways(texts, asked, args.embedder))}
+        seconds: dict[int, list[float]] = {}
+        ways = {"ask": product_way(graph, asked, rate, seconds), **dict(plain_ways(texts, asked, args.embedder))}
         for name, way in ways.items():
             results[name] = {
                 budget: [judged(question, way(place, budget)) for place, question in enumerate(asked)] for budget in BUDGETS
             }
             print(f"| {corpus} | {name} | {len(asked)} | {' | '.join(_cell(results[name][b]) for b in BUDGETS)} |", flush=True)
+    times = (f"{1000 * np.median(seconds[budget]):.0f}" for budget in BUDGETS)
+    print(f"| {corpus} | ask, ms (median) | {len(asked)} | {' | '.join(times)} |")
     for what in ("documents", "words"):
         cells = [_difference({name: found[budget] for name, found in results.items()}, what) for budget in BUDGETS]
         print(f"| {corpus} | ask less the best, {what} | {len(asked)} | {' | '.join(cells)} |", flush=True)
