@@ -18,6 +18,8 @@ from drag_graph.documents.document_files import files_in
 from drag_graph.settings import Settings, load_settings
 
 CORPORA = ("lihua", "medical", "mix", "multihop")
+HOPS = "hops"
+"""The passages of `bench/hops.py`, whose questions (MuSiQue) need several of them."""
 SEED = 14
 
 
@@ -60,6 +62,8 @@ def documents(data: Path, corpus: str) -> dict[str, str]:
         case "medical":
             lines = (data / "graphrag_bench_medical.corpus.txt").read_text(encoding="utf-8").splitlines()
             return {f"medical-{number:02}": line for number, line in enumerate(lines) if line.strip()}
+        case "hops":
+            return {row["id"]: f"{row['title']}\n\n{row['text']}" for row in rows(data / "multihop.docs.jsonl")}
         case _:
             file = {"lihua": "lihua_world", "mix": "ultradomain_mix", "multihop": "multihoprag_small"}[corpus]
             return {row["id"]: row["text"] for row in rows(data / f"{file}.docs.jsonl")}
@@ -78,6 +82,11 @@ def questions(data: Path, corpus: str) -> list[Question]:
             found = [
                 Question(row["id"], corpus, row["question"], row["answer_text"])
                 for row in rows(data / "graphrag_bench_medical.jsonl")
+            ]
+        case "hops":
+            found = [
+                Question(row["id"], corpus, row["question"], row["answer"], _each(row["evidence_doc_ids"]))
+                for row in rows(data / "multihop.jsonl")
             ]
         case "mix":
             found = [

@@ -51,15 +51,16 @@ def test_the_student_sees_the_conversation_and_rewrites_the_question(reply):
         Told(""),
         Told("I see.\nThe question is about children."),
         Told("[CONVERSATION]"),
+        Told("How much may adults take?"),
         Told("I cannot help with that.", refused=True),
         Told("How many tablets may", truncated=True),
         Told(MalformedReply("It is empty.")),
         Told(ContextOverflow("It is too long.")),
     ],
 )
-def test_an_unusable_rewriting_leaves_the_question_as_it_is(student):
+def test_an_unusable_rewriting_is_replaced_by_both_questions(student):
     found = whole_question(ASKED, TURNS, student)
-    assert found.question == ASKED
+    assert found.question == f"How much may adults take? {ASKED}"
     assert found.reason
 
 
@@ -70,7 +71,7 @@ def test_a_student_that_is_down_is_an_error():
 
 def test_the_oldest_turns_are_left_out_if_the_window_is_small():
     student = Told(WHOLE)
-    student.context_window = REWRITE_TOKENS + 100
+    student.context_window = REWRITE_TOKENS + 130
     turns = [("user", f"turn{number} " * 20) for number in range(5)]
     prompt = rewriting_prompt(ASKED, turns, student)
     assert "turn4" in prompt.text
