@@ -64,6 +64,13 @@ def test_an_unusable_rewriting_is_replaced_by_both_questions(student):
     assert found.reason
 
 
+@pytest.mark.parametrize(("question", "joined"), [("How is it sold?", True), ("How is tea sold?", False)])
+def test_a_repeated_question_is_joined_to_the_previous_one_only_if_it_refers_to_something(question, joined):
+    found = whole_question(question, TURNS, Told(question))
+    assert found.question == (f"How much may adults take? {question}" if joined else question)
+    assert bool(found.reason) == joined
+
+
 def test_a_student_that_is_down_is_an_error():
     with pytest.raises(ModelUnavailable):
         whole_question(ASKED, TURNS, Told(ModelUnavailable("It is down.")))
@@ -71,7 +78,7 @@ def test_a_student_that_is_down_is_an_error():
 
 def test_the_oldest_turns_are_left_out_if_the_window_is_small():
     student = Told(WHOLE)
-    student.context_window = REWRITE_TOKENS + 130
+    student.context_window = REWRITE_TOKENS + 100
     turns = [("user", f"turn{number} " * 20) for number in range(5)]
     prompt = rewriting_prompt(ASKED, turns, student)
     assert "turn4" in prompt.text
