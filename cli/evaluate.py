@@ -28,6 +28,8 @@ class TaskGroup(TyperGroup):
 
 app = typer.Typer(cls=TaskGroup, no_args_is_help=True, help="Measure what the evidence does for a student.")
 
+FEW_ITEMS = 10
+"""Number of items below which a bootstrap interval means nothing: of one item, it has no width."""
 Data = Annotated[Path | None, typer.Option("--data", help="Folder with TASK.jsonl, instead of the Hugging Face hub.")]
 Evidence = Annotated[str, typer.Option("--evidence", help="Key of a row's own evidence, instead of a --teacher.")]
 Modes = Annotated[
@@ -88,13 +90,18 @@ def run(
 
 
 def _print_result(result: "EvaluationResult") -> None:
-
     summary = result.summary
     left_out = "".join(f", {n} {why.replace('_', ' ')} rows left out" for why, n in summary["left_out"].items() if n)
     title = f"{summary['task']}, {summary['n']} items{left_out}; student {summary['student']}"
     title += f" ({summary['scoring']})" if summary["scoring"] != "none" else ""
     render.table(*result.rows(), title=title)
+    _warn_if_few(summary["n"])
     render.write(str(result.folder))
+
+
+def _warn_if_few(items: int) -> None:
+    if items < FEW_ITEMS:
+        typer.echo(f"Fewer than {FEW_ITEMS} items: too few for a conclusion, whatever the intervals say.", err=True)
 
 
 def _report_failures(result: "EvaluationResult") -> None:
@@ -158,6 +165,7 @@ def _print_comparison(comparison: "Comparison") -> None:
         f"First less second: {100 * figures.difference:+.1f} points on {figures.n} items "
         f"(95 % interval {interval}, McNemar's p {figures.p:.3f})"
     )
+    _warn_if_few(figures.n)
     if comparison.judgement:
         judged, verdicts = comparison.judgement, comparison.judgement.figures
         interval = f"{100 * verdicts['low']:+.1f} to {100 * verdicts['high']:+.1f}"

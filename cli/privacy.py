@@ -99,7 +99,8 @@ def _table(report: "PrivacyCheck") -> None:
         sent = f"({entry['why']})" if entry["refused"] else _text(entry["outgoing"], entry["outgoing_options"])
         return entry["line"], _text(entry["original"], entry["options"]), sent, "\n".join(explained(entry))
 
-    render.table(("line", "original", "outgoing", "why"), map(row, report.queries), wrapped=("original", "outgoing", "why"))
+    if report.queries:
+        render.table(("line", "original", "outgoing", "why"), map(row, report.queries), wrapped=("original", "outgoing", "why"))
     render.console().print(f"{summary(report.totals)}.")
 
 

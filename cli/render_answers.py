@@ -163,7 +163,8 @@ def answers(given: "GivenAnswers", *, as_json: bool) -> None:
         sites = ", ".join(dict.fromkeys(line.site or "here" for line in stored.lines))
         rows.append((*row, sites) if at_site else row)
     columns = ("answer", "source", "label", "text", "confidence", "correct")
-    table((*columns, "sites") if at_site else columns, rows, wrapped="text", optional=("confidence", "label"))
+    if rows:
+        table((*columns, "sites") if at_site else columns, rows, wrapped="text", optional=("confidence", "label"))
     for number, problem in given.report.rejected:
         typer.echo(f"line {number}: {problem}", err=True)
     console().print(", ".join(f"{name} {value}" for name, value in given.totals.items()))

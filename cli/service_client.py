@@ -153,7 +153,8 @@ class ServiceClient:
             with _as_file(questions) as file:
                 question_lines(file, self.settings)  # raises the error of an unusable file
                 job = None if file == questions else source_of(questions)
-                return self._job("distill", {"file": str(file.resolve()), "job": job, **settings}, on_progress)
+                path = self._submitted("distill", {"file": str(file.resolve()), "job": job, **settings})
+            return self._report(path, on_progress)
         asked = [line.query for line in question_lines(questions, self.settings) if line.query]
         texts = [_given({"question": query.text, "options": query.options or None}) for query in asked]
         # Readers may list jobs: the name of the job, by which its runs share a budget, does not tell the question.
@@ -209,14 +210,20 @@ class ServiceClient:
             yield graph
 
     def _job(self, kind: str, body: Any, on_progress: "OnProgress") -> JobReport:
-        """Submit a job and return its report when it has ended. The first Ctrl-C cancels it.
+        return self._report(self._submitted(kind, body), on_progress)
+
+    def _submitted(self, kind: str, body: Any) -> str:
+        """Submit a job and return its path."""
+        return f"jobs/{self._document('POST', f'jobs/{kind}', body)['id']}"
+
+    def _report(self, path: str, on_progress: "OnProgress") -> JobReport:
+        """Return the report of a job when it has ended. The first Ctrl-C cancels it.
 
         Raises the error of a job without a report.
         """
         from drag_graph.concurrency.interruption import interrupted, on_ctrl_c
         from drag_graph.jobs.runner import RunProgress
 
-        path = f"jobs/{self._document('POST', f'jobs/{kind}', body)['id']}"
         job: dict[str, Any] = {}
 
         def cancel() -> None:
@@ -275,22 +282,16 @@ class ServiceClient:
 
 @contextmanager
 def _as_file(questions: Path) -> Iterator[Path]:
-    """Yield a file that the service can read: `questions`, or a copy of what comes through a pipe."""
+    """Yield a file that the service can read: `questions`, or a copy of what comes through a pipe, for the block only."""
     if not (questions == STANDARD or questions.is_fifo() or questions.is_char_device()):
         yield questions
         return
     opened = nullcontext(sys.stdin.buffer) if questions == STANDARD else questions.open("rb")
-    with opened as pipe, tempfile.NamedTemporaryFile(delete=False) as file:
-        shutil.copyfileobj(pipe, file)
-    is_needed = False
-    try:
-        yield Path(file.name)
-    except (errors.Interrupted, errors.StoreUnavailable):
-        is_needed = True  # the job continues when the service starts again
-        raise
-    finally:
-        if not is_needed:
-            Path(file.name).unlink()
+    with opened as pipe, tempfile.TemporaryDirectory(prefix="drag-graph-") as folder:
+        file = Path(folder) / "questions.jsonl"
+        with file.open("wb") as copy:
+            shutil.copyfileobj(pipe, copy)
+        yield file
 
 
 def _given(body: Mapping[str, Any]) -> dict[str, Any]:

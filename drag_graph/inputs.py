@@ -33,8 +33,6 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 STANDARD = Path("-")
 _INDEX = re.compile(r"-?\d{1,9}")
 _OPTION = re.compile(r"[a-j]|(?:option|choice)[ _]?(?:[a-j]|\d+)")
-_BINARY = {"Cc", "Cs"}
-"""Unicode categories that no question contains: control characters and lone surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +148,10 @@ def _clean_text(value: Any, name: str) -> str:
         raise QueryInvalid(f"The {name} is empty.")
     if len(text) > QUESTION_LIMIT:
         raise QueryInvalid(f"The {name} has {len(text):,} characters; the limit is {QUESTION_LIMIT:,}.")
-    if any(unicodedata.category(character) in _BINARY and character not in _TEXT_CONTROLS for character in text):
-        raise QueryInvalid(f"The {name} contains control characters or invalid Unicode; it looks binary.")
+    if surrogate := _LONE_SURROGATE.search(text):
+        raise QueryInvalid(f"The {name} contains invalid Unicode: the lone surrogate {surrogate[0]!a}.")
+    if _has_controls(text):
+        raise QueryInvalid(f"The {name} contains control characters; it looks binary.")
     return text
 
 
@@ -238,6 +238,10 @@ def _is_binary(line: bytes) -> bool:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         return error.reason != "unexpected end of data"  # a character that the line limit cuts
+    return _has_controls(text)
+
+
+def _has_controls(text: str) -> bool:
     return any(unicodedata.category(character) == "Cc" and character not in _TEXT_CONTROLS for character in text)
 
 

@@ -364,7 +364,8 @@ def _validated(given: Mapping[str, Any]) -> Settings:
         if first["loc"][0] not in Settings.model_fields:
             raise _unknown(name, f"setting in {CONFIG_FILE}") from error
         reason = first["msg"].removeprefix("Value error, ")
-        hint = f"`drag-graph config` shows its value, which comes from a flag, {PREFIX}{name.upper()} or {CONFIG_FILE}."
+        origin = origins(given)[str(first["loc"][0])]
+        hint = f"Pass another value: `{name}=VALUE`." if origin == "flag" else f"It comes from {origin}; change it there."
         raise ConfigurationError(f"Setting {name!r}: {reason}.", hint=hint) from error
     if os.path.realpath(settings.ledger_path) == os.path.realpath(Path(settings.store).expanduser()):
         hint = "Choose another file with `ledger=FILE`, or leave it out to put the ledger next to the store."

@@ -225,13 +225,14 @@ class SourceList:
 
 
 def summary_of(subgraph: Subgraph) -> dict[str, Any]:
-    """Return what `show` lists of a source."""
+    """Return what `show` lists of a source. As in a run's report, `evidence` counts what ranking kept."""
     document = subgraph.document
     named = ("id", "name", "uri") if document else ("id", "text", "options", "domain")
     return {
         "kind": "document" if document else "query",
         **{name: getattr(subgraph.source, name) for name in named},
         **{name: getattr(subgraph, name) for name in ("graph", "status", "settings_hash")},
-        **{part: len(getattr(subgraph, part)) for part in ("evidence", "triples", "edges")},
+        "evidence": len(subgraph.kept_evidence),
+        **{part: len(getattr(subgraph, part)) for part in ("triples", "edges")},
         "created_at": subgraph.created_at,
     }

@@ -21,7 +21,7 @@ from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event
 from drag_graph.service.asking_routes import Editor, LongText, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES, RequestRefused
 from drag_graph.service.job_table import JobKind, JobState, ServiceJob
-from drag_graph.service.job_work import DOCUMENTS, TEXT, write_questions
+from drag_graph.service.job_work import DOCUMENTS, TEXT, copy_questions, write_questions
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.page_fetch import parsed_url, public_address
 from drag_graph.service.service_state import state_of
@@ -239,7 +239,10 @@ async def result(job_id: JobId, caller: Reader, queue: Queue) -> Response:
 async def submit_questions(queue: JobQueue, caller: Caller, body: DistillRequest) -> dict[str, Any]:
     """Queue the distillation of questions and return the job."""
     questions, values = _questions(caller, body)
-    return await _job(queue, "distill", caller, values, partial(write_questions, questions))
+    write = partial(write_questions, questions)
+    if body.file and body.job:  # a copy of what came through a pipe, which the caller removes
+        write = partial(copy_questions, FilePath(values.pop("file")))
+    return await _job(queue, "distill", caller, values, write)
 
 
 def estimated(caller: Caller, body: DistillRequest) -> dict[str, Any]:

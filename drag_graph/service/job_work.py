@@ -1,6 +1,7 @@
 """The work of a job: one call of the application, or the lines of an export."""
 
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, Protocol
 
 from drag_graph.app.application import DragGraph
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.files import replacing
+from drag_graph.files import opened, replacing
 from drag_graph.jobs.runner import OnProgress, RunProgress
 from drag_graph.service.job_table import ServiceJob
 from drag_graph.service.page_fetch import fetch_page
@@ -95,6 +96,12 @@ def write_questions(questions: Sequence[dict[str, Any]], folder: Path) -> None:
     """Write the input of a distillation into its folder."""
     lines = [json.dumps(question, ensure_ascii=False) for question in questions]
     (folder / QUESTIONS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def copy_questions(file: Path, folder: Path) -> None:
+    """Copy the input of a distillation into its folder. Raises InputError."""
+    with opened(file, "Pass a JSONL or CSV file.") as source, (folder / QUESTIONS).open("wb") as target:
+        shutil.copyfileobj(source, target)
 
 
 def _documents(request: dict[str, Any], folder: Path) -> dict[str, Any]:

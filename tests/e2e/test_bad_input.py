@@ -296,6 +296,9 @@ def test_an_empty_file_and_misplaced_flags_are_said_in_words(cli, tmp_path):
     one_sentence(cli("ask", "What?", "--store", "g.lbug"), 3)
     assert cli("distill", tmp_path / "q.jsonl", "--teacher", teacher, "--store", "g.lbug").code == 0
     assert "contains no question" in one_sentence(cli("ask", "--file", empty, "--store", "g.lbug"), 2)
+    rejected = cli("ask", "--file", write(tmp_path / "bad.jsonl", b"nonsense"), "--store", "g.lbug")
+    assert (rejected.code, rejected.out) == (1, "n 0, answered 0, unaided 0, rejected 1, prompt_tokens 0\n")
+    assert rejected.err.startswith("line 1: Not JSON")
     for bad in ([""], ["What?", "--option", "one"], ["What?", "--option", "a", "--option", "a"]):
         one_sentence(cli("ask", *bad, "--store", "g.lbug"), 2)
     one_sentence(cli("ask", "--query-id", "a", "--option", "b", "--store", "g.lbug"), 2)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug.engine import open_engine
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.stores.ladybug.ladybug_transaction import FIRST_PLANS
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
@@ -403,6 +404,20 @@ def test_an_abandoned_stream_gives_its_connection_back(tmp_path):
         store.erase([graphs[0].query.id])
         assert len(store.sources()) == 29
     assert records is not None
+
+
+@pytest.mark.parametrize("way", ["reading", "writing"])
+def test_an_error_that_is_kept_does_not_keep_a_closed_file_open(tmp_path, way):
+    path = tmp_path / "graph.lbug"
+    filled(path)
+    engine = open_engine(path, read_only=False, timeout=1)
+    with engine.writing() as session:
+        session.execute("CREATE (:StoreInfo {key: $key})", {"key": "a"})
+    with pytest.raises(StoreError) as kept, getattr(engine, way)() as session:
+        session.execute("UNWIND $numbers AS x RETURN 1 / x", {"numbers": [1, 0]})
+    engine.close()
+    assert not path.with_name("graph.lbug.wal").exists()
+    assert kept.value.__cause__
 
 
 def test_the_nearest_are_found_anew_after_every_write(tmp_path):

@@ -1,10 +1,13 @@
 """Jobs of the service over a real embedded store: what they do, how they are followed, limited and cancelled."""
 
+import io
 import json
 import signal
+import tempfile
 import threading
 import time
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -144,6 +147,28 @@ def test_ctrl_c_cancels_the_job_of_a_command(tmp_path):
     assert (report.exit_code, str(report.stopped), job["state"]) == (130, report.document["stopped"], "cancelled")
     assert 0 < report.totals()["complete"] < len(QUESTIONS) == seen[0]
     assert job["request"]["top_k"] == 3
+
+
+def test_questions_from_a_pipe_lie_with_the_job_until_it_ends(tmp_path, monkeypatch):
+    temporary, files, seen = tmp_path / "temporary", tmp_path / "graph.lbug.service-records-files", []
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    lines = "".join(json.dumps({"question": one}) + "\n" for one in QUESTIONS[:2])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+
+    def look(_progress):
+        seen.append(([*temporary.iterdir()], [file.read_text() for file in files.rglob("questions.jsonl")]))
+
+    with ScriptedServer(delay=0.3) as teacher:
+        model = {"teacher": "openai/scripted", "teacher_base_url": teacher.url, "teacher_api_key": "k"}
+        graph = DragGraph(tmp_path / "graph.lbug", embedder="lexical", privacy="off", workers=1, **model)
+        with graph, served_client(graph):
+            command = ServiceClient(running_service(graph.settings.service_path), graph.settings, {})
+            report = command.distill(Path("-"), on_progress=look, batch=False, leave=False)
+    assert report.totals()["complete"] == 2
+    assert ([], [lines]) in seen
+    assert not any(copies for copies, _ in seen)
+    assert not [*files.iterdir()]
 
 
 def test_uploaded_files_are_read_and_replaced_by_name(client):

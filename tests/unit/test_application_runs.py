@@ -48,6 +48,15 @@ def test_questions_are_texts_documents_queries_or_a_file(graph, tmp_path):
         graph.distill([{"text": rust}]).result()
 
 
+def test_the_report_of_a_run_and_the_list_count_the_kept_evidence(tmp_path):
+    line = {"question": "Why does iron rust?", "evidence": ["Oxygen causes rust.", "The right answer is B."]}
+    (tmp_path / "facts.jsonl").write_text(json.dumps(line))
+    with DragGraph(tmp_path / "g.lbug", embedder="lexical", teacher=f"curated:{tmp_path / 'facts.jsonl'}") as graph:
+        report = graph.distill([line["question"]], drop_leaks=True).result().to_dict()
+        (listed,) = graph.show().to_dict()
+    assert [one["evidence"] for one in (report["totals"], *report["queries"], listed)] == [1, 1, 1]
+
+
 def test_past_runs_are_listed_with_what_became_of_each_question(graph):
     graph.distill([*FACTS, "Who?"]).result()
     (listed,) = graph.runs.list().runs

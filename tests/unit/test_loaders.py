@@ -29,7 +29,7 @@ def parse(*lines):
         ({}, "no question"),
         ({"question": 7}, "not a text"),
         ({"question": "a\x00b"}, "looks binary"),
-        (b'{"question": "\\ud800"}', "looks binary"),
+        (b'{"question": "\\ud800"}', "the lone surrogate '\\ud800'"),
         ({"question": "a" * 1_000_000}, "1,000,000 characters"),
         ({"question": "q", "options": ["a"]}, "one option"),
         ({"question": "q", "options": "ab"}, "must be a list"),

@@ -1,5 +1,6 @@
 """What `nearest` quotes in answer to an open question, and when it abstains."""
 
+import numpy as np
 import pytest
 
 from drag_graph.graph.specifics import Specifics
@@ -51,6 +52,23 @@ def test_a_heading_gives_credit_to_the_sentences_under_it():
     orchid = span("The board approved 5 million euros.", "b.md > Budget of Orchid: ", "b")
     assert ask("What is the budget of Orchid?", lotus, orchid).text == "The board approved 5 million euros."
     assert ask("What is the budget of Lotus?", lotus, orchid).text == "The board approved 4 million euros."
+
+
+class Preferring(LexicalEmbedder):
+    """Finds a text with "4 M" a little more similar to every question than others."""
+
+    def embed(self, texts):
+        vectors = super().embed(texts)
+        return vectors / np.array([[1.0 if "4 M" in text else 1.02] for text in texts])
+
+
+def test_of_two_documents_that_contradict_each_other_the_first_is_quoted_unless_the_other_fits_clearly_better():
+    old = span("The budget of Orchid is 4 M.", "old.md, 2023: ", "old")
+    new = span("The budget of Orchid is 5 M.", "new.md, 2025: ", "new")
+    reply = ask("What is the budget of Orchid?", new, old, embedder=Preferring())
+    assert reply.text == "The budget of Orchid is 5 M."
+    assert ask("What is the budget of Orchid?", old, new).text == "The budget of Orchid is 4 M."
+    assert ask("What was the budget of Orchid in 2023?", new, old).text == "The budget of Orchid is 4 M."
 
 
 def test_a_heading_is_never_the_answer():

@@ -127,6 +127,17 @@ def test_a_long_statement_is_stopped(graph):
     assert graph.store.query("RETURN 1").rows == ((1,),)
 
 
+@pytest.mark.parametrize("statement", ["MATCH (d:Unknown) RETURN d", "UNWIND [1, 0] AS x RETURN 1 / x"])
+def test_an_error_that_is_kept_does_not_keep_a_closed_store_open(tmp_path, statement):
+    path = tmp_path / "graph.lbug"
+    with DragGraph(path, embedder="lexical", student="nearest") as graph:
+        graph.ingest(text="Steam drives the turbine of the mill.", name="steam.txt").result()
+        with pytest.raises(ConfigurationError) as kept:
+            graph.store.query(statement)
+    assert not path.with_name("graph.lbug.wal").exists()
+    assert kept.value.__traceback__
+
+
 def test_limits_are_positive(graph):
     with pytest.raises(ConfigurationError, match="limit is 0"):
         graph.store.query(NAMES, limit=0)

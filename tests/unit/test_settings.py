@@ -29,12 +29,19 @@ def test_the_order_of_the_sources(folder, monkeypatch):
     assert load_settings({"store": "from-flag"}).store == "from-flag"
 
 
-def test_a_wrong_value_names_the_setting_and_not_the_value(monkeypatch):
+def test_a_wrong_value_names_the_setting_and_its_origin_and_not_the_value(folder, monkeypatch):
+    def hint(**flags):
+        with pytest.raises(ConfigurationError, match="'threshold'") as caught:
+            load_settings(flags)
+        assert caught.value.exit_code == 2
+        assert "7" not in str(caught.value)
+        return caught.value.hint
+
+    (folder / "drag-graph.toml").write_text("threshold = 7\n", encoding="utf-8")
+    assert "comes from drag-graph.toml" in hint()
     monkeypatch.setenv("DRAG_GRAPH_THRESHOLD", "7")
-    with pytest.raises(ConfigurationError, match="'threshold'") as caught:
-        load_settings()
-    assert caught.value.exit_code == 2
-    assert caught.value.hint
+    assert "comes from DRAG_GRAPH_THRESHOLD" in hint()
+    assert "`threshold=VALUE`" in hint(threshold=7)
 
 
 def test_an_unknown_key_in_the_file_is_an_error(folder):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from drag_graph.graph.edge_text import plain_words
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.name_forms import spelling
+from drag_graph.graph.number_conflicts import conflicting
 from drag_graph.graph.search_terms import folded, search_terms
 from drag_graph.graph.specifics import NO_NAMES, Specifics
 from drag_graph.graph.word_lists import word_list
@@ -31,6 +32,8 @@ OWN_WORDS, PASSAGE_WORDS = 0.3, 0.5
 """Weights of the question's words in a sentence and in its passage; the cosine has 1."""
 ASKS, RESTATES = 0.3, 0.1
 """What a sentence loses that is a question, and an edge, which restates a sentence."""
+TIE = 0.05
+"""Scores of two contradicting sentences that differ by less say nothing about which one is right."""
 _STEM = 8
 """Letters of a word that are compared."""
 _SENTENCE = re.compile(
@@ -61,6 +64,7 @@ class LineSentence:
     passage: frozenset[str]
     loss: float
     is_quotable: bool
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +105,16 @@ def best_quotation(question: str, lines: Sequence[Line], similarities: Similarit
         return None
     cosines = similarities([one.text for _, one in compared])
     scores = [float(cosine) + fit for cosine, (fit, _) in zip(cosines, compared, strict=True)]
-    best = int(np.argmax(scores))
+    top = int(np.argmax(scores))
+    near = [n for n, score in enumerate(scores) if score >= scores[top] - TIE]
+    tied = [n for n in near if n == top or _contradict(compared[n][1], compared[top][1])]
+    best = min(tied, key=lambda n: every.index(compared[n][1]))  # of two documents, the lines have the newer one first
     chosen = compared[best][1]
     others = [score for score, (_, one) in zip(scores, compared, strict=True) if _says_else(one, chosen, asked)]
     focus = words_of(_focus(question))
     return Quotation(
         chosen.text,
-        lead=scores[best] - max(others, default=-math.inf),
+        lead=scores[top] - max(others, default=-math.inf),
         cosine=float(cosines[best]),
         passage=share(chosen.passage),
         absent=1 - share(frozenset[str]().union(*(one.words for one in every))),
@@ -134,7 +141,7 @@ def sentences(question: str, lines: Sequence[Line]) -> list[LineSentence]:
             before = texts[place - 1] if place else ""
             is_other = any(specifics.is_about_other(f"{heading} {near} {text}") for near in ("", before))
             loss = ASKS * is_asking + RESTATES * (line.kind == "edge")
-            result.append(LineSentence(text, words[place], passage, loss, is_quotable=not (is_empty or is_other)))
+            result.append(LineSentence(text, words[place], passage, loss, not (is_empty or is_other), line.source_id))
     return result
 
 
@@ -161,6 +168,11 @@ def _focus(question: str) -> str:
     """Return what a question asks for: "color of paint" of "What color of paint does she like?"."""
     match = _FOCUS.search(folded(question))
     return _FOCUS_ENDS.sub("", match[1]) if match else ""
+
+
+def _contradict(one: LineSentence, other: LineSentence) -> bool:
+    """Whether sentences of two sources differ in a number, a date or an amount only."""
+    return one.source != other.source and bool(conflicting(one.text, other.text))
 
 
 def _says_else(one: LineSentence, other: LineSentence, asked: frozenset[str]) -> bool:

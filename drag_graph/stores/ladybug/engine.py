@@ -8,6 +8,8 @@ What was measured of ladybug 0.22 and is held to here:
   Reading connections see committed data only; each serves one thread at a time.
 - After a failed write (a full disk), closing the engine aborts the process. So it is never closed: it refuses further writes,
   and its log is truncated to the end of the last transaction.
+- A prepared statement keeps a closed database open: its checkpoint then waits until the statement is freed. So errors are
+  raised without the frames that hold one.
 - A reader takes no lock, and a checkpoint of another process changes the file under it: see `ladybug_snapshot`.
 - A log whose end is torn (a kill between two pages) is refused, unless the engine is told to replay it up to there. It is told
   so: nobody heard that the torn transaction is stored. A copy of the log is kept, should the damage be another one.

@@ -1,6 +1,7 @@
 """Execute a statement that a person wrote on an embedded store, and return what it reads."""
 
 from collections.abc import Mapping
+from traceback import clear_frames
 from typing import Any
 
 from drag_graph.errors import ConfigurationError, StoreError
@@ -24,6 +25,7 @@ def read_rows(connection: Any, statement: str, limit: int, seconds: float, locat
     """
     import ladybug
 
+    prepared: Any = None
     try:
         connection.set_query_timeout(max(1, round(seconds * 1000)))
         connection.execute("BEGIN TRANSACTION READ ONLY").close()
@@ -39,7 +41,10 @@ def read_rows(connection: Any, statement: str, limit: int, seconds: float, locat
         finally:
             result.close()
     except (RuntimeError, ValueError, LookupError, OverflowError, MemoryError) as error:
+        clear_frames(error.__traceback__)
         raise _translated(str(error), location, seconds) from error
+    finally:
+        prepared = None  # the traceback of an error would keep it, and it the closed file
     return QueryRows(columns, tuple(rows[:limit]), len(rows) > limit)
 
 

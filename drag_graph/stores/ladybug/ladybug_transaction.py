@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from traceback import clear_frames
 from typing import Any
 
 from drag_graph.stores.ladybug.ladybug_errors import translate
@@ -83,6 +84,7 @@ def rows_of(
         finally:
             result.close()
     except (RuntimeError, ValueError, LookupError, OverflowError, MemoryError) as error:
+        clear_frames(error.__traceback__)  # they would keep the statement, and it the closed file
         if check:
             check()
         raise translate(str(error), location) from error
