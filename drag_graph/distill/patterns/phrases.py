@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from drag_graph.distill.patterns import words as w
-from drag_graph.distill.patterns.context import FINITE, NOMINAL
+from drag_graph.distill.patterns.tagging import FINITE, NOMINAL
 from drag_graph.distill.patterns.text import Token
 from drag_graph.distill.patterns.verbs import THIRD, forms
 

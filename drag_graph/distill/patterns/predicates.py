@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from drag_graph.distill.patterns import words as w
-from drag_graph.distill.patterns.context import NOMINAL
 from drag_graph.distill.patterns.phrases import Segment, coordinated, copula, trim
+from drag_graph.distill.patterns.tagging import NOMINAL
 from drag_graph.distill.patterns.text import Token
 
 MAX_PREDICATE = 12
