@@ -8,12 +8,11 @@ from typing import Any
 from drag_graph.ports.private_details import Finding, Kept, Rewritten, texts_by_field
 from drag_graph.privacy import addresses, capitals, labelled, structured
 from drag_graph.privacy.generalise import Replacements, replacements_in
-from drag_graph.privacy.latin_text import surface
 from drag_graph.privacy.people import People
 from drag_graph.privacy.personal import Personal
 from drag_graph.privacy.question_text import Item, QuestionText, joined
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Generalised, Span, settled, spans_of
+from drag_graph.privacy.rewritten_text import Generalised, surface
+from drag_graph.privacy.spans import Pattern, Span, settled, spans_of
 
 Field = tuple[str, int, int]
 SEARCHES = 3

@@ -8,8 +8,7 @@ import regex
 from drag_graph.ports.private_details import Kept
 from drag_graph.privacy.public_names import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
 from drag_graph.privacy.question_text import QuestionText
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span
+from drag_graph.privacy.spans import Pattern, Span
 
 _PART = r"(?!(?:and|or)\b|I['’])[\p{Lu}\p{Lo}][\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
 PARTICLE = r"(?:de|del|della|di|da|dos|das|do|du|la|le|van|von|der|den|ter|ten|te|bin|ibn|bint|al|el|af|av|zu|y|e|'t|st\.?)"

@@ -7,8 +7,7 @@ import regex
 from drag_graph.ports.private_details import Kept
 from drag_graph.privacy.public_names import folded, is_place, jobs, words
 from drag_graph.privacy.question_text import FIRST_PERSON, QuestionText
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span, is_within, spans_of
+from drag_graph.privacy.spans import Pattern, Span, is_within, spans_of
 
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 DATE = (

@@ -18,9 +18,9 @@ from drag_graph.ports.private_details import Finding, Kept, Rewritten, texts_by_
 from drag_graph.ports.question_gate import WITHHELD, Disguise
 from drag_graph.privacy.disguise import Reidentification
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
-from drag_graph.privacy.latin_text import is_latin
 from drag_graph.privacy.model_rewriter import Reworder
 from drag_graph.privacy.outgoing import Outgoing, words_of
+from drag_graph.privacy.rewritten_text import is_latin
 from drag_graph.privacy.vault import Original, Vault
 
 _NOT_LATIN = "the text is not in Latin letters, and the detectors only read English; `privacy=off` sends it unchanged"

@@ -24,7 +24,7 @@ from drag_graph.privacy import failsafe_rewriter as guarded
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
 from drag_graph.privacy.preview import preview, preview_totals
 from drag_graph.privacy.privacy_gate import PrivacyGate
-from drag_graph.privacy.safe_patterns import Pattern
+from drag_graph.privacy.spans import Pattern
 from drag_graph.privacy.vault import Vault
 from drag_graph.report.privacy_views import privacy_page
 from drag_graph.testing.rewriting import ToldRewriter
