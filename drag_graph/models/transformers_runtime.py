@@ -43,18 +43,11 @@ class TransformersModel:
         prepare_libraries()
         self._source = str(Path(name_or_path).expanduser()) if Path(name_or_path).expanduser().is_dir() else name_or_path
         self._name = name_or_path
-        self._rungs = _rungs(quantisation, _device())
+        self.name = f"transformers:{name_or_path}"
+        self.rungs = _rungs(quantisation, _device())
+        """The setting in use (`none`: the model's own precision on the device), and those to try if memory runs out."""
         self._loaded_model: Any = None
         self._seed = seed
-
-    @property
-    def name(self) -> str:
-        return f"transformers:{self._name}"
-
-    @property
-    def running_on(self) -> Rung:
-        """The setting in use: `none` (its own precision on the device), `8bit`, `4bit` or `cpu`."""
-        return self._rungs[0]
 
     @cached_property
     def context_window(self) -> int:
@@ -162,7 +155,7 @@ class TransformersModel:
 
     def _model(self) -> Any:
         if self._loaded_model is None:
-            self._loaded_model = self._from_hub(_load, rung=self._rungs[0], device=_device())
+            self._loaded_model = self._from_hub(_load, rung=self.rungs[0], device=_device())
             self._loaded_model.eval()
         return self._loaded_model
 
@@ -186,13 +179,13 @@ class TransformersModel:
             except (torch.cuda.OutOfMemoryError, MemoryError):
                 self._loaded_model = None
             # Outside of the handler, whose traceback keeps the memory in use.
-            if len(self._rungs) == 1:
+            if len(self.rungs) == 1:
                 message = f"The student {self._name!r} does not fit into memory."
                 raise ModelUnavailable(message, hint="Choose a smaller model.")
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
-            _log.warning("The student is out of memory at %s; trying %s", self._rungs[0], self._rungs[1])
-            self._rungs = self._rungs[1:]
+            _log.warning("The student is out of memory at %s; trying %s", self.rungs[0], self.rungs[1])
+            self.rungs = self.rungs[1:]
 
 
 def _device() -> str:

@@ -53,17 +53,14 @@ class PrivacyGate:
         keeps: bool = True,
         reworder: Reworder | None = None,
     ) -> None:
+        self.fingerprint = detectors.version + (f"; reworded by {reworder.version}" if reworder else "")
+        """The level, the detectors with their versions, and the rewriter if there is one."""
         self._detectors = detectors
         self._reworder = reworder
         self._keeps = keeps and vault is not None
         self._level = level
         self._vault = vault
         self.outgoing = Outgoing(detectors, vault)
-
-    @property
-    def fingerprint(self) -> str:
-        """The level, the detectors with their versions, and the rewriter if there is one."""
-        return self._detectors.version + (f"; reworded by {self._reworder.version}" if self._reworder else "")
 
     def close(self) -> None:
         """Close the vault."""

@@ -40,12 +40,9 @@ class LexicalEmbedder(CachingEmbedder):
         super().__init__()
         if dimension < 1:
             raise ConfigurationError(f"The dimension of an embedder must be at least 1, not {dimension}.")
+        self.name = f"lexical/2-{dimension}"
         self._dimension = dimension
         self._features = lru_cache(maxsize=65_536)(self._word_features)
-
-    @property
-    def name(self) -> str:
-        return f"lexical/2-{self._dimension}"
 
     @property
     def dimension(self) -> int:

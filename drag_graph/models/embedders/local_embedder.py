@@ -48,7 +48,7 @@ class LocalEmbedder(CachingEmbedder):
         if any(find_spec(package) is None for package in PACKAGES):
             raise MissingExtra(f"The embedder {name_or_path!r} needs {', '.join(PACKAGES)}.", extra="minilm")
         self._source = name_or_path.removeprefix(PREFIX)
-        self._name = _model_name(self._source)
+        self.name = _model_name(self._source)
         self._folder: Path | None = None
         self._encoder: Encoder | SentenceEncoder | None = None
         self._query_vectors: dict[str, Vectors] = {}
@@ -56,16 +56,12 @@ class LocalEmbedder(CachingEmbedder):
         self._loading = threading.RLock()
 
     @property
-    def name(self) -> str:
-        return self._name
-
-    @property
     def dimension(self) -> int:
-        return MINILM_DIMENSION if self._name == MINILM else self._loaded().dimension
+        return MINILM_DIMENSION if self.name == MINILM else self._loaded().dimension
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of questions: a model with prompts embeds one otherwise than the same text in a document."""
-        if self._name == MINILM:
+        if self.name == MINILM:
             return self.embed(texts)
         return self._embedded(texts, partial(self.encode_texts, as_query=True), self._query_vectors)
 

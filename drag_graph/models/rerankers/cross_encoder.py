@@ -31,12 +31,9 @@ class CrossEncoderReranker:
         folder = Path(name_or_path).expanduser()
         self._source = str(folder) if folder.is_dir() else name_or_path
         self._name = name_or_path
+        self.name = f"transformers:{name_or_path}"
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        return f"transformers:{self._name}"
 
     def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         import torch

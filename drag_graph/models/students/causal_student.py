@@ -34,15 +34,12 @@ class CausalStudent:
     """
 
     def __init__(self, model: CausalModel, *, scoring: Scoring = "auto") -> None:
+        self.name = model.name
         self._model = model
         self.scoring: Scoring = "option-text-mutual-info" if scoring == "auto" else scoring
         self._lock = threading.RLock()
         # An evaluation repeats a question in every mode.
         self._sums_unaided = lru_cache(maxsize=REMEMBERED_OPTIONS)(self._log_likelihoods_unaided)
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     def layout(self, *, is_open: bool) -> Layout:
         """Plain and without a list of options if their text is scored (measured in docs/measurements/students.md).

@@ -52,6 +52,8 @@ class CuratedTeacher(Teacher):
     not UTF-8, or has no usable line.
     """
 
+    is_model = False
+
     def __init__(self, path: Path) -> None:
         self._path = path
         with opened(path, "Use curated:FILE with the path of a JSONL file.") as file:
@@ -76,10 +78,6 @@ class CuratedTeacher(Teacher):
     def fingerprint(self) -> str:
         """The file name and the hash of its content, so that a changed file is distilled again."""
         return self._fingerprint
-
-    @property
-    def is_model(self) -> bool:
-        return False
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return the reply to the request's question. Raises ReplyError if the file has no line for it."""
