@@ -5,16 +5,15 @@ providers through LiteLLM. No error contains a key, a prompt or a reply. Of what
 is passed on (`refusal_reasons`).
 """
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from random import SystemRandom
 from typing import Any, Literal
 
 from drag_graph import log
+from drag_graph.concurrency.threads import in_background
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.models.litellm_library import load_litellm, missing_keys, provider_of, quieten_loggers
 from drag_graph.models.locality import refuse
@@ -173,23 +172,11 @@ def check_privacy(server: Server, call: Mapping[str, Any]) -> None:
 
 
 def _attempt(request: Callable[[], Any], server: Server, call: Mapping[str, Any]) -> Any:
-    """Make one request; return the response or a Failure. A reply that exceeds the limit is abandoned.
-
-    Each request has a daemon thread of its own, which delays neither its caller nor the end of the process.
-    """
+    """Make one request in its own thread; return the response or a Failure. A reply that exceeds the limit is abandoned."""
     import httpx
 
-    future: Future[Any] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(request())
-        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-            future.set_exception(error)
-
-    threading.Thread(target=work, name="model-call", daemon=True).start()
     try:
-        return future.result(server.timeout * 1.05 + _GRACE)
+        return in_background(request, "model-call").result(server.timeout * 1.05 + _GRACE)
     except TimeoutError:
         return unavailable(server, "no complete reply in time", billed=True)
     except (HttpFailure, httpx.HTTPError) as error:
