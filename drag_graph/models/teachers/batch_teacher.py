@@ -47,12 +47,10 @@ class BatchTeacher(Teacher):
         *,
         run_id: str,
         limit_usd: float | None = None,
-        most_requests: int = MOST_REQUESTS,
     ) -> None:
-        if inner.tape is None:
-            raise ValueError("a teacher that is asked in batches needs a tape")
+        assert inner.tape is not None
         self._inner, self._tape, self._api, self._records = inner, inner.tape, api, records
-        self._run_id, self._most_requests = run_id, most_requests
+        self._run_id = run_id
         self._limit = None if limit_usd is None else nanos_of_limit(limit_usd)
         self._lock = threading.Lock()
         self._queued: set[str] = set()
@@ -138,7 +136,7 @@ class BatchTeacher(Teacher):
                 if state is None:
                     self._create(batch)
                 else:
-                    self._submitted(batch, state)
+                    self._records.submitted(batch, state.id)
             if batch.status == SUBMITTED and not self._records.has_requests(batch.token):
                 batch.direct, batch.missing, batch.reason = {}, list(batch.keys), _GIVEN_UP
                 settled = self._records.close_batch(batch, None)
@@ -214,7 +212,7 @@ class BatchTeacher(Teacher):
             portion.append(queued)
             amounts.append(self._most(queued.request, by_schema))
             size += len(self._line(queued, by_schema))
-            if len(portion) >= self._most_requests or size >= MOST_BYTES:
+            if len(portion) >= MOST_REQUESTS or size >= MOST_BYTES:
                 break
         return portion, amounts
 
@@ -246,11 +244,8 @@ class BatchTeacher(Teacher):
             self._records.close_batch(batch, 0.0)
             return
         state = self._api.submit(b"".join(lines), batch.token)
-        self._submitted(batch, state)
-        log.event("batch submitted", batch=state.id, requests=len(lines))
-
-    def _submitted(self, batch: BatchRecord, state: BatchState) -> None:
         self._records.submitted(batch, state.id)
+        log.event("batch submitted", batch=state.id, requests=len(lines))
 
     def _state(self, batch: BatchRecord) -> BatchState:
         state = self._api.state(batch.batch_id)

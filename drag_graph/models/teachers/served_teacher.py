@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from drag_graph import log
@@ -64,20 +65,14 @@ class ServedTeacher(Teacher):
         self._model = name or server.model
         self._server = server
         self._bounded = self._model.startswith(GGUF) or server.is_local
-        self._tape = tape
+        self.tape = tape
         self._budget = budget or Budget()
         self._max_tokens = max_tokens
         self._check = check
-        self._by_schema: bool | None = None
 
     @property
     def name(self) -> str:
         return self._model
-
-    @property
-    def tape(self) -> Tape | None:
-        """The tape that records the replies."""
-        return self._tape
 
     def ask(self, request: TeacherRequest, *, before: Attempt | None = None, booked: bool = False) -> TeacherReply:
         """Return the recorded reply to the same request, else the model's reply, validated and recorded.
@@ -88,7 +83,7 @@ class ServedTeacher(Teacher):
         Raises the ModelErrors of `chat_client.complete`, BudgetReached, and a ReplyError if further requests did not help. The
         ledger keeps its `raw` text. `spent` of each error is the cost until then.
         """
-        recorded = self._tape.find(self._model, request) if self._tape is not None else None
+        recorded = self.tape.find(self._model, request) if self.tape is not None else None
         if recorded is not None:
             return recorded
         exchange = _Exchange(self, request, [before] if before else [], booked=int(booked and before is not None))
@@ -101,8 +96,8 @@ class ServedTeacher(Teacher):
             error.spent = exchange.spent()
             if isinstance(error, ReplyError):
                 status = "quarantined"
-                if self._tape is not None:
-                    self._tape.quarantine(self._model, request, error, exchange.attempts)
+                if self.tape is not None:
+                    self.tape.quarantine(self._model, request, error, exchange.attempts)
                     error.hint = f"{error.hint} `drag-graph tape quarantined` shows the raw reply.".strip()
             raise
         finally:
@@ -114,21 +109,15 @@ class ServedTeacher(Teacher):
 
     def keep(self, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
         """Record a validated reply with its calls. Return it, or the reply that was recorded earlier."""
-        if self._tape is not None:
-            return self._tape.record(self._model, request, payload, attempts)
+        if self.tape is not None:
+            return self.tape.record(self._model, request, payload, attempts)
         *earlier, call = calls_of(self._model, request, [attempt.facts(self._model) for attempt in attempts])
         return TeacherReply(payload, call, requests=len(attempts), earlier=tuple(earlier))
 
-    @property
+    @cached_property
     def by_schema(self) -> bool:
-        """Whether the shape of a reply is requested as a JSON schema; else in the prompt."""
-        if self._by_schema is None:
-            self._by_schema = self._server.takes_schemas
-        return self._by_schema
-
-    def use_words(self) -> None:
-        """Remember that the server does not support JSON schemas."""
-        self._by_schema = False
+        """Whether the shape of a reply is requested as a JSON schema; else in the prompt. Set after a server rejects one."""
+        return self._server.takes_schemas
 
     def first(self, request: TeacherRequest, *, by_schema: bool) -> tuple[list[Message], dict[str, Any]]:
         """Return the messages and parameters of the first request."""
@@ -237,7 +226,7 @@ class _Exchange:
                 if not by_schema:
                     raise
                 completion = self._sent(self.shaped(messages, by_schema=False))
-                self.teacher.use_words()
+                self.teacher.by_schema = False
         except RefusedReply:
             return "", "content_filter"
         return completion.text, completion.finish_reason
