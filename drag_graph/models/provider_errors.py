@@ -5,6 +5,7 @@ The text of such an error can contain the prompt and the key. Only `refusal_reas
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -133,14 +134,9 @@ def _headers(error: Exception) -> Mapping[str, str] | None:
 def _retry_after(headers: Mapping[str, str] | None) -> float | None:
     """Return the seconds that Retry-After asks for (a number or an HTTP date), or None."""
     value = (headers or {}).get("retry-after", "").strip()
-    if not value:
-        return None
-    try:
+    with suppress(ValueError):
         return max(float(value), 0.0)
-    except ValueError:
-        pass
-    try:
+    with suppress(ValueError):
         moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max((moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)
+        return max((moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)
+    return None
