@@ -108,9 +108,8 @@ def make_student(settings: Settings, embedder: Embedder, privacy: Check | None =
         from drag_graph.models.students.nearest_student import NearestStudent
 
         return NearestStudent(embedder)
-    if plugin := _plugin_of(spec):
-        made: Student = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
-        return made
+    if student := plugin_model(spec, settings, privacy):
+        return cast("Student", student)
     return _language_model(spec, settings, settings.scoring, privacy)
 
 
