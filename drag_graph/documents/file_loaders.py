@@ -143,10 +143,6 @@ def _plain(content: bytes) -> str:
     raise DocumentUnusable(f"The file is damaged: it is not valid {encodings[0]}.")
 
 
-def _email(content: bytes) -> Iterable[Block]:
-    return markup_blocks.email_blocks(content, _plain)
-
-
 _LOADERS: dict[str, Loader] = {
     MEDIA_TYPES[".pdf"]: office_blocks.pdf_blocks,
     MEDIA_TYPES[".docx"]: office_blocks.word_blocks,
@@ -157,7 +153,7 @@ _LOADERS: dict[str, Loader] = {
     MEDIA_TYPES[".html"]: markup_blocks.html_blocks,
     MEDIA_TYPES[".md"]: lambda content: markup_blocks.markdown_blocks(_plain(content)),
     MEDIA_TYPES[".txt"]: _plain,
-    MEDIA_TYPES[".eml"]: _email,
+    MEDIA_TYPES[".eml"]: lambda content: markup_blocks.email_blocks(content, _plain),
 }
 for _name in ("pypdf", "bs4"):  # their logs about repaired files: users cannot act on them
     logging.getLogger(_name).setLevel(logging.CRITICAL)
