@@ -8,7 +8,7 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from drag_graph.errors import QueryInvalid, Withheld
@@ -38,40 +38,35 @@ class Admission:
     """Mark of the rewriter's call in the vault."""
 
 
+@dataclass(eq=False)
 class PrivacyGate:
     """Rewrites incoming questions and checks outgoing texts (`outgoing`). Thread-safe if its detectors are.
 
     Originals go into the `vault`; without `keeps` it is only read.
     """
 
-    def __init__(
-        self,
-        detectors: GuardedRewriter,
-        level: str = "standard",
-        vault: Vault | None = None,
-        *,
-        keeps: bool = True,
-        reworder: Reworder | None = None,
-    ) -> None:
-        self.fingerprint = detectors.version + (f"; reworded by {reworder.version}" if reworder else "")
+    detectors: GuardedRewriter
+    level: str = "standard"
+    vault: Vault | None = None
+    _: KW_ONLY
+    keeps: bool = True
+    reworder: Reworder | None = None
+
+    def __post_init__(self) -> None:
+        self.fingerprint = self.detectors.version + (f"; reworded by {self.reworder.version}" if self.reworder else "")
         """The level, the detectors with their versions, and the rewriter if there is one."""
-        self._detectors = detectors
-        self._reworder = reworder
-        self._keeps = keeps and vault is not None
-        self._level = level
-        self._vault = vault
-        self.outgoing = Outgoing(detectors, vault)
+        self.outgoing = Outgoing(self.detectors, self.vault)
 
     def close(self) -> None:
         """Close the vault."""
-        if self._vault is not None:
-            self._vault.close()
+        if self.vault is not None:
+            self.vault.close()
 
     # ---- questions
 
     def rewrite_query(self, query: Query) -> Query:
         """Return the query that may be sent, and store its original. Raises Withheld, and StoreUnfit for the vault."""
-        earlier = self._vault.originals(query.id) if self._vault is not None else []
+        earlier = self.vault.originals(query.id) if self.vault is not None else []
         if any(original.findings for original in earlier):  # this gate rewrote it before
             admission = Admission(_query_of(query, Rewritten(query.text, query.options, (), ())))
         else:
@@ -88,8 +83,8 @@ class PrivacyGate:
             call=admission.call,
         )
         has_more = admission.findings or admission.kept or query.input_id or query.metadata or admission.call
-        if self._vault is not None and self._keeps and has_more:
-            self._vault.keep(admission.asked.id, query.namespace, original, self._level)
+        if self.vault is not None and self.keeps and has_more:
+            self.vault.keep(admission.asked.id, query.namespace, original, self.level)
         return admission.asked
 
     def pass_through(self, query: Query) -> Admission:
@@ -127,7 +122,7 @@ class PrivacyGate:
 
     def is_unfiltered(self, query: Query) -> bool:
         """Whether a stored question has not passed the gate and would be changed by it. Raises Withheld."""
-        if self._vault is not None and any(original.findings for original in self._vault.originals(query.id)):
+        if self.vault is not None and any(original.findings for original in self.vault.originals(query.id)):
             return False
         return not is_latin(query.text) or bool(self._rewrite(query.text, query.options).findings)
 
@@ -147,7 +142,7 @@ class PrivacyGate:
 
     def found_in(self, texts: Sequence[str], *, from_user: bool) -> list[list[Finding]]:
         """Return the private details in texts; in texts not written by the user, only those with a telling format."""
-        return self._detectors.private(texts) if from_user else self._detectors.structured(texts)
+        return self.detectors.private(texts) if from_user else self.detectors.structured(texts)
 
     def types_in(self, texts: Sequence[str]) -> list[str]:
         """Return for each text of the user the type of a private detail in it, or ''. Raises Withheld."""
@@ -155,7 +150,7 @@ class PrivacyGate:
 
     def mark(self, text: str) -> str:
         """Return a keyed hash by which a text is recognised without being revealed."""
-        return f"withheld {self._vault.mark(text)[:16]}" if self._vault is not None and text else text
+        return f"withheld {self.vault.mark(text)[:16]}" if self.vault is not None and text else text
 
     # ---- reports
 
@@ -164,7 +159,7 @@ class PrivacyGate:
 
         If several originals became this question, `given` chooses; without it, the first one counts.
         """
-        originals = self._vault.originals(asked.id) if self._vault is not None else []
+        originals = self.vault.originals(asked.id) if self.vault is not None else []
         texts = None if given is None else texts_by_field(given.text, given.options)
         for original in originals:
             if original.findings and texts in (None, original.texts):
@@ -175,28 +170,28 @@ class PrivacyGate:
         """Return the gate's entry of an audit: level, detectors, and the number of replacements by type and detector."""
         counts = Counter((item["type"], item["detector"]) for item in (disguise.generalised() if disguise else ()))
         rows = [{"type": type_, "detector": detector, "number": number} for (type_, detector), number in sorted(counts.items())]
-        return {"filter": self._level, "detectors": self.fingerprint, "generalised": rows}
+        return {"filter": self.level, "detectors": self.fingerprint, "generalised": rows}
 
     # ---- inside
 
     def _rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         if not is_latin(question):
             raise Withheld(_NOT_LATIN)
-        return self._detectors.rewrite(question, options)
+        return self.detectors.rewrite(question, options)
 
     def _reworded(self, question: str, rewritten: Rewritten) -> tuple[Rewritten, str]:
         """Return the rewriter's version if it passes all checks, else the detectors', and the mark of its call."""
-        if self._reworder is None:
+        if self.reworder is None:
             return rewritten, ""
-        call, mark, recorded = self._reworder.call(rewritten.question), "", None
-        if self._vault is not None and self._keeps:
-            mark, recorded = self._vault.recorded(call)
+        call, mark, recorded = self.reworder.call(rewritten.question), "", None
+        if self.vault is not None and self.keeps:
+            mark, recorded = self.vault.recorded(call)
         if recorded is None:
-            recorded = self._reworder.ask(call, rewritten.question)
-            if recorded is not None and mark and self._vault is not None:
-                self._vault.record(mark, recorded)
-        better = self._reworder.checked(question, rewritten, recorded["reply"]) if recorded else None
-        if better is None or self._detectors.rewrite(better.question, better.options).findings:
+            recorded = self.reworder.ask(call, rewritten.question)
+            if recorded is not None and mark and self.vault is not None:
+                self.vault.record(mark, recorded)
+        better = self.reworder.checked(question, rewritten, recorded["reply"]) if recorded else None
+        if better is None or self.detectors.rewrite(better.question, better.options).findings:
             return rewritten, mark
         return better, mark
 
@@ -208,7 +203,7 @@ class PrivacyGate:
         kept_words = {words_of(before[item.field][item.start : item.end]) for item in rewritten.kept}
         replacements = [words_of(item.replacement) for item in rewritten.findings]
         text = "\n".join(after)
-        for item in self._detectors.private([text])[0]:
+        for item in self.detectors.private([text])[0]:
             words = words_of(text[item.start : item.end])
             if words not in kept_words and not any(_contains(replacement, words) for replacement in replacements):
                 raise Withheld(f"the rewritten question still contains a detail of type {item.type}")
