@@ -235,8 +235,6 @@ def make_batch_teacher(
 def make_pricing(settings: Settings, role: Role = "teacher", *, batch: bool = False) -> Pricing | None:
     """Return how the tokens of a role's model are counted and paid (in a `batch`), or None for a file or rules."""
     name = settings.model_for(role).name
-    return (
-        None
-        if name.startswith(FILES) or (role != "teacher" and not name)
-        else Pricing(count_tokens, batch_price_of if batch else price_of)
-    )
+    if name.startswith(FILES) or (role != "teacher" and not name):
+        return None
+    return Pricing(count_tokens, batch_price_of if batch else price_of)
