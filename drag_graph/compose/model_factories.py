@@ -13,7 +13,7 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.ledger import Ledger
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.locality import Check
-from drag_graph.models.model_catalogue import batch_price_of, count_tokens, price_of
+from drag_graph.models.model_catalogue import batch_price_of, count_tokens, no_price_error, price_of
 from drag_graph.models.model_choice import (
     FILES,
     NEAREST,
@@ -163,7 +163,6 @@ def make_teacher(  # noqa: PLR0917 - a session passes what a run has
     check_name(spec)
     from drag_graph.ledger.budget import Budget
     from drag_graph.models.chat_client import require_key
-    from drag_graph.models.teachers.highest_price import no_price_error
     from drag_graph.models.teachers.recorded_teacher import RecordedTeacher
     from drag_graph.models.teachers.served_teacher import ServedTeacher
 

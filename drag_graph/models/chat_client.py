@@ -17,8 +17,7 @@ from drag_graph.concurrency.threads import in_background
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.models.litellm_library import load_litellm, missing_keys, provider_of, quieten_loggers
 from drag_graph.models.locality import refuse
-from drag_graph.models.model_catalogue import Price, count_tokens, price_of
-from drag_graph.models.model_names import litellm_name
+from drag_graph.models.model_catalogue import Price, count_tokens, litellm_name, price_of
 from drag_graph.models.model_server import Server
 from drag_graph.models.openai_server import HttpFailure, is_compatible, send
 from drag_graph.models.provider_errors import Failure, judge, unavailable

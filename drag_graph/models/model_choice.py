@@ -10,8 +10,7 @@ from drag_graph.model import Scoring
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, PACKAGES, PREFIX, LocalEmbedder
 from drag_graph.models.locality import Check, is_local, refuse
-from drag_graph.models.model_catalogue import GGUF
-from drag_graph.models.model_names import check_served_name
+from drag_graph.models.model_catalogue import GGUF, check_served_name
 from drag_graph.ports.model_roles import Embedder, Reranker, Student
 from drag_graph.ports.plugins import Group, Plugin, model_plugin
 from drag_graph.ports.setting_types import ModelSpec, Role

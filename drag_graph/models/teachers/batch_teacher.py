@@ -18,8 +18,7 @@ from drag_graph.ledger.budget import in_dollars
 from drag_graph.ledger.spending import Standing, nanos, nanos_of_limit
 from drag_graph.ledger.tape import Attempt, request_key
 from drag_graph.models.chat_client import read_completion
-from drag_graph.models.model_catalogue import batch_price_of
-from drag_graph.models.teachers.highest_price import highest_price
+from drag_graph.models.model_catalogue import batch_price_of, highest_price
 from drag_graph.models.teachers.provider_batch_api import ENDPOINT, MOST_BYTES, MOST_REQUESTS, BatchApi, BatchState
 from drag_graph.models.teachers.reply_reading import Unreadable, fit, read
 from drag_graph.models.teachers.served_teacher import ServedTeacher, attempt_of

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
 from drag_graph.models.chat_client import Kind, manage
 from drag_graph.models.litellm_library import load_litellm, provider_of
-from drag_graph.models.model_names import litellm_name
+from drag_graph.models.model_catalogue import litellm_name
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 

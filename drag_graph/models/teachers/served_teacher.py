@@ -17,11 +17,10 @@ from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.models import chat_client
 from drag_graph.models.chat_client import Completion
-from drag_graph.models.model_catalogue import GGUF, Price, price_of
+from drag_graph.models.model_catalogue import GGUF, Price, highest_price, no_price_error, price_of
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.teachers.bounded_schema import bounded_schema, longest
-from drag_graph.models.teachers.highest_price import highest_price, no_price_error
 from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 from drag_graph.ports.setting_types import TEACHER_TOKENS
