@@ -13,7 +13,7 @@ from drag_graph.model import Answer
 from drag_graph.models import spacy_model
 from drag_graph.ports.private_details import Finding
 from drag_graph.privacy import gate_opening
-from drag_graph.privacy.reveal import revealed
+from drag_graph.privacy.gate_reports import revealed
 from drag_graph.privacy.vault import Original, Vault
 from drag_graph.testing.rewriting import ToldRewriter
 
