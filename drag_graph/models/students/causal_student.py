@@ -11,12 +11,10 @@ from drag_graph.models.causal_model import CausalModel, Form, check_room, log_li
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.students.choice_parsing import parse_label
 from drag_graph.models.students.open_answers import answer_openly
-from drag_graph.models.students.option_scoring import TEXT_SCORINGS, option_scores, softmax
+from drag_graph.models.students.option_scoring import TEXT_SCORINGS, UNMEASURED, option_scores, softmax
 from drag_graph.ports.model_roles import PLAIN, Layout, OnToken, Prompt, StudentReply
 
 MAX_CHOICE_TOKENS = 64
-UNMEASURED = 0.5
-"""Confidence of a choice that was read from a reply."""
 REMEMBERED_OPTIONS = 4_096
 _NEXT_SECTION = "\n["
 

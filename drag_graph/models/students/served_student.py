@@ -16,11 +16,9 @@ from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.students.choice_parsing import parse_label
 from drag_graph.models.students.open_answers import answer_openly
-from drag_graph.models.students.option_scoring import TEXT_SCORINGS
+from drag_graph.models.students.option_scoring import TEXT_SCORINGS, UNMEASURED
 from drag_graph.ports.model_roles import Layout, OnToken, Prompt, StudentReply
 
-UNMEASURED = 0.5
-"""Confidence of an answer without log-probabilities."""
 MAX_CHOICE_TOKENS = 1024
 """Tokens of a reply to a question with options, which may contain reasoning."""
 TOP_LOGPROBS = 20
