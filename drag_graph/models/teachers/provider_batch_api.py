@@ -91,7 +91,6 @@ class BatchApi:
     """
 
     def __init__(self, server: Server) -> None:
-        check_support(server.model, server.base_url)
         self._server = server
 
     def body(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> dict[str, Any]:
