@@ -7,7 +7,7 @@ import copy
 import inspect
 import logging
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -213,12 +213,9 @@ def _load(source: str, *, rung: Rung, device: str, trust_remote_code: bool) -> A
     import torch
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
+    load = partial(AutoModelForCausalLM.from_pretrained, source, trust_remote_code=trust_remote_code)
     if rung in {"8bit", "4bit"}:
         how = BitsAndBytesConfig(load_in_8bit=rung == "8bit", load_in_4bit=rung == "4bit")
-        return AutoModelForCausalLM.from_pretrained(
-            source, trust_remote_code=trust_remote_code, quantization_config=how, device_map={"": device}
-        )
+        return load(quantization_config=how, device_map={"": device})
     # Half precision is slow or missing on CPUs.
-    dtype = torch.float32 if rung == "cpu" else "auto"
-    model = AutoModelForCausalLM.from_pretrained(source, trust_remote_code=trust_remote_code, dtype=dtype)
-    return model.to("cpu" if rung == "cpu" else device)
+    return load(dtype=torch.float32 if rung == "cpu" else "auto").to("cpu" if rung == "cpu" else device)
