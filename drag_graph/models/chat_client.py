@@ -2,7 +2,7 @@
 
 All roles of models share it. Requests go to an OpenAI-compatible server directly, to other
 providers through LiteLLM. No error contains a key, a prompt or a reply. Of what a server says, only the reason for a rejection
-is passed on (`refusal_reasons`).
+is passed on (`provider_errors.reason_of`).
 """
 
 import time
