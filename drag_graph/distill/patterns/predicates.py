@@ -72,7 +72,6 @@ def _object(group: list[Token], body: list[Token], *, following: str | None, rul
         return [], group + body
     cut = _reduced(body) if more else len(body)
     verb, head = body[cut:], body[:cut]
-    results: list[Piece] = []
     if following == "to" and verbs and verbs[-1].low.startswith(_CAUSING):
         # "Heat causes water to evaporate" does not say that heat causes water.
         return [], group + head

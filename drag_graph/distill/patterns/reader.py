@@ -118,9 +118,7 @@ class SentenceReader:
         parts = [join(trim(subject)), join(unmarked(predicate)), join(lowered(trim(thing)))]
         folded = (parts[0].casefold(), parts[1].casefold(), parts[2].casefold())
         worded = all(any(letter.isalnum() for letter in part) for part in parts)
-        if not worded or folded[0] == folded[2] or folded in self.keys:
-            return
-        if len(self.triples) >= MAX_TRIPLES:
+        if not worded or folded[0] == folded[2] or folded in self.keys or len(self.triples) >= MAX_TRIPLES:
             return
         if folded[2] in w.PRONOUNS or folded[0] in w.PRONOUNS | w.STANDALONE:
             rule = "pronoun"

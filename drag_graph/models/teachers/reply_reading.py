@@ -81,10 +81,8 @@ def join(partial: str, continuation: str) -> str:
     opened = re.match(r"\s*```[\w-]*[ \t]*\r?\n", continuation)
     if opened:
         continuation = continuation[opened.end() :]
-    for size in range(min(_OVERLAP, len(partial), len(continuation)), 7, -1):
-        if partial.endswith(continuation[:size]):
-            return partial + continuation[size:]
-    return partial + continuation
+    sizes = range(min(_OVERLAP, len(partial), len(continuation)), 7, -1)
+    return partial + continuation[next((size for size in sizes if partial.endswith(continuation[:size])), 0) :]
 
 
 def fit(reply: R, request: TeacherRequest) -> R:
