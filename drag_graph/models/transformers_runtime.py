@@ -37,11 +37,7 @@ class TransformersModel:
 
     def __init__(self, name_or_path: str, *, quantisation: Quantisation = "auto", seed: int | None = None) -> None:
         """Raise MissingExtra without torch or transformers. A missing model raises UnknownModel on first use."""
-        for package in ("torch", "transformers"):
-            if find_spec(package) is None:
-                raise MissingExtra(f"The student {name_or_path!r} needs the package {package}.", extra="local")
-        prepare_libraries()
-        self._source = str(Path(name_or_path).expanduser()) if Path(name_or_path).expanduser().is_dir() else name_or_path
+        self._source = model_source("student", name_or_path)
         self._name = name_or_path
         self.name = f"transformers:{name_or_path}"
         self.rungs = _rungs(quantisation, _device())
@@ -186,6 +182,16 @@ class TransformersModel:
                 torch.cuda.empty_cache()
             _log.warning("The student is out of memory at %s; trying %s", self.rungs[0], self.rungs[1])
             self.rungs = self.rungs[1:]
+
+
+def model_source(role: str, name_or_path: str) -> str:
+    """Return the folder or hub name of a model. Raises MissingExtra without torch or transformers."""
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise MissingExtra(f"The {role} {name_or_path!r} needs the package {package}.", extra="local")
+    prepare_libraries()
+    folder = Path(name_or_path).expanduser()
+    return str(folder) if folder.is_dir() else name_or_path
 
 
 def _device() -> str:
