@@ -82,7 +82,8 @@ class LocalRewriter:
                 *by_format,
                 *addresses.find(_masked(text, by_format), has_lines=passage.is_open),
                 *labelled.find(text),
-                *_of_open_questions(text, is_open=passage.is_open),
+                *(structured.loose_phones(text) if passage.is_open else ()),  # private only in a person's own question
+                *(spans_of(structured.URL, text, "URL", "format") if passage.is_open else ()),
             ]
         )
         names, public_names = people.find(passage, sure, strict=self._strict)
@@ -120,13 +121,6 @@ def _masked(text: str, spans: Iterable[Span]) -> str:
     for span in spans:
         text = text[: span.start] + ";" * (span.end - span.start) + text[span.end :]
     return text
-
-
-def _of_open_questions(text: str, *, is_open: bool) -> list[Span]:
-    """Return web addresses and possible telephone numbers, which are private only in a person's own question."""
-    if not is_open:
-        return []
-    return [*structured.loose_phones(text), *spans_of(structured.URL, text, "URL", "format")]
 
 
 def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]], text: str) -> list[Span]:
