@@ -287,7 +287,8 @@ class BatchTeacher(Teacher):
 
     def _take(self, batch: BatchRecord, queued: QueuedRequest, answer: Mapping[str, Any] | None) -> float:
         """Record a reply or the reason for its absence. Return its cost in US dollars."""
-        if answer is None or str(_part(answer, "error", "code")) in _NOT_ITS_FAULT:
+        error = (answer or {}).get("error")
+        if answer is None or (isinstance(error, Mapping) and str(error.get("code")) in _NOT_ITS_FAULT):
             batch.missing.append(queued.key)
             return 0.0
         messages, parameters = self._inner.first(queued.request, by_schema=batch.by_schema)
@@ -330,10 +331,3 @@ def recovery_hint(batch_id: str) -> str:
         "Run the same command again with the key of the batch, or give it up with "
         f"`drag-graph runs give-up {batch_id}`: it then counts as paid in full, and its requests are sent again."
     )
-
-
-def _part(answer: Any, *names: str) -> Any:
-    """Return the nested value of a line under these names, or None."""
-    for name in names:
-        answer = answer.get(name) if isinstance(answer, Mapping) else None
-    return answer
