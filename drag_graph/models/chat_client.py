@@ -124,7 +124,8 @@ def _answer(
         if not isinstance(outcome, Failure):
             return outcome, round((time.monotonic() - started) * 1000)
         wait = _wait(outcome, attempt)
-        again = attempt < _retries(outcome, server.retries)
+        most = min(RETRIES_UNREACHABLE, server.retries) if outcome.unreachable else server.retries
+        again = outcome.repeatable and attempt < most
         if outcome.billed:
             on_lost(again)
         if not again:
@@ -186,12 +187,6 @@ def _attempt(request: Callable[[], Any], server: Server, call: Mapping[str, Any]
         if any(kind.__name__ == "OpenAIError" for kind in type(error).__mro__):  # the root of LiteLLM's errors
             return judge(error, server, call)
         raise
-
-
-def _retries(failure: Failure, most: int) -> int:
-    if not failure.repeatable:
-        return 0
-    return min(RETRIES_UNREACHABLE, most) if failure.unreachable else most
 
 
 def _wait(failure: Failure, attempt: int) -> float:
