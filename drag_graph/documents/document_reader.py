@@ -184,7 +184,8 @@ class DocumentReader:
         if self.extractor is None:
             by_rules = passages.evidence
         else:
-            private = self._private(passages)
+            look = self.privacy.before_extractor
+            private = look([chunk.text for chunk in passages.chunks]) if look else [""] * len(passages.chunks)
             for position, chunk in enumerate(passages.by_chunk):
                 if not chunk:
                     continue
@@ -203,11 +204,6 @@ class DocumentReader:
         if rule_based.triples:
             calls.append(call)
         return extraction + rule_based, list({item.id: item for item in calls}.values())
-
-    def _private(self, passages: Passages) -> Sequence[str]:
-        texts = [chunk.text for chunk in passages.chunks]
-        look = self.privacy.before_extractor
-        return look(texts) if look is not None else [""] * len(texts)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; many of them page by page, in as many threads as there are processors."""
