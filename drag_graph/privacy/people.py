@@ -205,11 +205,9 @@ def _tied(text: str) -> Iterator[tuple[int, int, str]]:
             lowered = pattern is _LOWER_INTRODUCED
             if len(name) < SHORTEST or (not lowered and not _is_name(name)) or _is_replacement(text, start, end):
                 continue
-            if detector != "introduced" and is_known_person(name):
-                continue
-            if names_a_thing(text, start, end):
-                continue
-            yield start, end, detector
+            is_public = detector != "introduced" and is_known_person(name)
+            if not is_public and not names_a_thing(text, start, end):
+                yield start, end, detector
 
 
 def _is_name(name: str) -> bool:
