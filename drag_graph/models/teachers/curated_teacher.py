@@ -22,7 +22,7 @@ from drag_graph.inputs import json_object, make_query
 from drag_graph.ledger.tape import calls_of, request_key
 from drag_graph.model import TeacherCall
 from drag_graph.models.teachers.json_repair import clean, printable
-from drag_graph.models.teachers.reply_validation import parse_reply, valid_entries
+from drag_graph.models.teachers.reply_reading import parse_reply, valid_entries
 from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import EvidenceItem, Reply, TripleItem
 
