@@ -76,7 +76,7 @@ def opened_gate(settings: Settings, *, keep: bool = True) -> AbstractContextMana
 
     Raises MissingExtra, and ConfigurationError if its detectors do not work.
     """
-    from drag_graph.privacy.gate_opening import open_gate
+    from drag_graph.privacy.privacy_gate import open_gate
 
     level = settings.privacy or "off"
     reworder = make_reworder(settings) if level != "off" else None

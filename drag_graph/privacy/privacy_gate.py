@@ -9,15 +9,18 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from drag_graph.errors import QueryInvalid, Withheld
+from drag_graph.errors import MissingExtra, QueryInvalid, Withheld
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Query
 from drag_graph.ports.private_details import Finding, Kept, Rewritten, texts_by_field
 from drag_graph.ports.question_gate import WITHHELD, Disguise
+from drag_graph.ports.setting_types import Privacy
 from drag_graph.privacy.disguise import Reidentification
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
+from drag_graph.privacy.local_rewriter import local_rewriter
 from drag_graph.privacy.model_rewriter import Reworder
 from drag_graph.privacy.outgoing import Outgoing, words_of
 from drag_graph.privacy.rewritten_text import is_latin
@@ -222,3 +225,30 @@ def _query_of(query: Query, rewritten: Rewritten) -> Query:
 
 def _contains(words: tuple[str, ...], part: tuple[str, ...]) -> bool:
     return any(words[place : place + len(part)] == part for place in range(len(words) - len(part) + 1))
+
+
+def open_gate(
+    level: Privacy, vault: Path | None = None, *, keep: bool = True, reworder: Reworder | None = None
+) -> PrivacyGate | None:
+    """Return the gate of a level, None for `off`. Close it after use.
+
+    The gate stores originals in the vault at this path. Without `keep` it only reads the vault.
+
+    Raises MissingExtra, ConfigurationError if a detector does not work, and StoreUnfit for the vault.
+    """
+    if level == "off":
+        return None
+    try:
+        detectors = GuardedRewriter(local_rewriter(level))
+        opened = Vault(vault) if vault is not None else None
+    except MissingExtra as error:
+        raise MissingExtra(
+            f"The privacy gate (level {level!r}) cannot open. {error}",
+            hint=f"{error.hint} To send questions unchanged, use `privacy=off`.",
+        ) from error
+    return PrivacyGate(detectors, level, opened, keeps=keep, reworder=reworder)
+
+
+def preview_gate(level: Privacy, reworder: Reworder | None = None) -> PrivacyGate:
+    """Return a gate that sends and stores nothing. Raises MissingExtra, and ConfigurationError if a detector does not work."""
+    return PrivacyGate(GuardedRewriter(local_rewriter("strict" if level == "strict" else "standard")), level, reworder=reworder)
