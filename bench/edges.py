@@ -178,7 +178,7 @@ class Bench:
         """Return what lets texts out as `--privacy` says."""
         if self.args.privacy == "off":
             return Release("passages", (), None)
-        from drag_graph.privacy.gate_opening import open_gate
+        from drag_graph.privacy.privacy_gate import open_gate
 
         gate = open_gate(self.args.privacy)
         assert gate is not None

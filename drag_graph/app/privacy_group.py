@@ -15,10 +15,8 @@ from drag_graph.inputs import InputLine
 from drag_graph.manage.short_ids import full_id
 from drag_graph.models.model_choice import is_here
 from drag_graph.ports.setting_types import ModelSpec, Privacy, Role
-from drag_graph.privacy.gate_opening import preview_gate
-from drag_graph.privacy.preview import preview, preview_totals
-from drag_graph.privacy.reveal import revealed
-from drag_graph.privacy.scan import file_documents, scan
+from drag_graph.privacy.gate_reports import file_documents, preview, preview_totals, revealed, scan
+from drag_graph.privacy.privacy_gate import preview_gate
 from drag_graph.settings import Settings
 from drag_graph.sites.traffic_log import Traffic
 

@@ -13,7 +13,7 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.ledger import Ledger
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.locality import Check
-from drag_graph.models.model_catalogue import batch_price_of, count_tokens, price_of
+from drag_graph.models.model_catalogue import batch_price_of, count_tokens, no_price_error, price_of
 from drag_graph.models.model_choice import (
     FILES,
     NEAREST,
@@ -76,7 +76,7 @@ def opened_gate(settings: Settings, *, keep: bool = True) -> AbstractContextMana
 
     Raises MissingExtra, and ConfigurationError if its detectors do not work.
     """
-    from drag_graph.privacy.gate_opening import open_gate
+    from drag_graph.privacy.privacy_gate import open_gate
 
     level = settings.privacy or "off"
     reworder = make_reworder(settings) if level != "off" else None
@@ -163,7 +163,6 @@ def make_teacher(  # noqa: PLR0917 - a session passes what a run has
     check_name(spec)
     from drag_graph.ledger.budget import Budget
     from drag_graph.models.chat_client import require_key
-    from drag_graph.models.teachers.highest_price import no_price_error
     from drag_graph.models.teachers.recorded_teacher import RecordedTeacher
     from drag_graph.models.teachers.served_teacher import ServedTeacher
 
@@ -235,8 +234,6 @@ def make_batch_teacher(
 def make_pricing(settings: Settings, role: Role = "teacher", *, batch: bool = False) -> Pricing | None:
     """Return how the tokens of a role's model are counted and paid (in a `batch`), or None for a file or rules."""
     name = settings.model_for(role).name
-    return (
-        None
-        if name.startswith(FILES) or (role != "teacher" and not name)
-        else Pricing(count_tokens, batch_price_of if batch else price_of)
-    )
+    if name.startswith(FILES) or (role != "teacher" and not name):
+        return None
+    return Pricing(count_tokens, batch_price_of if batch else price_of)

@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import TypeVar
@@ -50,6 +50,20 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], workers:
         yield from pool.map(function, items)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def in_background(work: Callable[[], Result], name: str) -> "Future[Result]":
+    """Do some work in a daemon thread of its own, which delays neither its caller nor the end of the process."""
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised again by the reader of the result
+            future.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
 
 
 class Workers:

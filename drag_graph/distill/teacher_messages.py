@@ -1,6 +1,5 @@
 """Build the parts of a teacher's prompt, and match the entries of a reply with its numbered texts."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
@@ -9,8 +8,6 @@ from drag_graph.model import Query, labelled
 Plan = Literal["lean", "paper"]
 Item = TypeVar("Item")
 Messages = tuple[Mapping[str, str], ...]
-
-_SPACE = re.compile(r"\s+")
 
 
 def chat(system: str, user: str) -> Messages:
@@ -27,7 +24,7 @@ def question(query: Query, *, blind: bool = False) -> str:
 
 def numbered(texts: Sequence[str]) -> str:
     """Return one line per text, numbered from 0; line breaks inside a text become spaces."""
-    return "\n".join(f"{position}. {_SPACE.sub(' ', text).strip()}" for position, text in enumerate(texts))
+    return "\n".join(f"{position}. {' '.join(text.split())}" for position, text in enumerate(texts))
 
 
 def by_place(items: Iterable[tuple[int, Item]], size: int, kind: str) -> tuple[dict[int, Item], list[str]]:

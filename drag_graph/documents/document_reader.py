@@ -164,7 +164,8 @@ class DocumentReader:
             triples=_ranked(graph.triples, evidence),
             calls=tuple(sorted(calls, key=lambda call: call.id)),
         )
-        return subgraph, self._vectors(evidence)
+        rows = self._embed([item.text for item in evidence])
+        return subgraph, {item.id: row for item, row in zip(evidence, rows, strict=True)}
 
     def _check_embedding(self, texts: Sequence[str]) -> None:
         """Raise Withheld if the embedder is remote and the texts contain private details."""
@@ -183,7 +184,8 @@ class DocumentReader:
         if self.extractor is None:
             by_rules = passages.evidence
         else:
-            private = self._private(passages)
+            look = self.privacy.before_extractor
+            private = look([chunk.text for chunk in passages.chunks]) if look else [""] * len(passages.chunks)
             for position, chunk in enumerate(passages.by_chunk):
                 if not chunk:
                     continue
@@ -197,20 +199,11 @@ class DocumentReader:
                 calls += reply.calls
                 extraction += extract.read(reply, chunk)
         texts = [_for_rules(item) for item in by_rules]
-        rule_based, call = extract.from_patterns(document, texts, created_at=_now())
+        rule_based, call = extract.from_patterns(document, texts, created_at=datetime.now(UTC).isoformat(timespec="seconds"))
         usage.notes += rule_based.notes
         if rule_based.triples:
             calls.append(call)
         return extraction + rule_based, list({item.id: item for item in calls}.values())
-
-    def _private(self, passages: Passages) -> Sequence[str]:
-        texts = [chunk.text for chunk in passages.chunks]
-        look = self.privacy.before_extractor
-        return look(texts) if look is not None else [""] * len(texts)
-
-    def _vectors(self, evidence: Sequence[Evidence]) -> dict[str, Vectors]:
-        rows = self._embed([item.text for item in evidence])
-        return {item.id: row for item, row in zip(evidence, rows, strict=True)}
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; many of them page by page, in as many threads as there are processors."""
@@ -244,7 +237,3 @@ def _for_rules(item: Evidence) -> Evidence:
         sentences = [cell.partition(": ")[2] or cell for cell in cells if cell.endswith((".", "!", "?"))]
         return item.model_copy(update={"text": " ".join(sentences)})
     return item.model_copy(update={"text": one_line(item.text)}) if "\n" in item.text else item
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

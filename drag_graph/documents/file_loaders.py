@@ -26,25 +26,6 @@ LARGEST = 200_000_000
 LONGEST = 2_000_000
 """Maximum length of a text in characters, about 700 pages: every name is compared with all others of its document."""
 _OFFICE = "application/vnd.openxmlformats-officedocument"
-MEDIA_TYPES = {
-    ".pdf": "application/pdf",
-    ".docx": f"{_OFFICE}.wordprocessingml.document",
-    ".pptx": f"{_OFFICE}.presentationml.presentation",
-    ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
-    ".html": "text/html",
-    ".htm": "text/html",
-    ".xhtml": "text/html",
-    ".md": "text/markdown",
-    ".markdown": "text/markdown",
-    ".csv": "text/csv",
-    ".tsv": "text/csv",
-    ".jsonl": "application/jsonl",
-    ".txt": "text/plain",
-    ".text": "text/plain",
-    ".rst": "text/plain",
-    ".eml": "message/rfc822",
-}
-"""Supported media types by file ending."""
 KINDS = "PDF, Word (.docx), PowerPoint (.pptx), Excel (.xlsx), HTML, Markdown, text, CSV, JSON lines and e-mail (.eml)"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _BLANK_LINES = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*){2,}")
@@ -143,21 +124,20 @@ def _plain(content: bytes) -> str:
     raise DocumentUnusable(f"The file is damaged: it is not valid {encodings[0]}.")
 
 
-def _email(content: bytes) -> Iterable[Block]:
-    return markup_blocks.email_blocks(content, _plain)
-
-
-_LOADERS: dict[str, Loader] = {
-    MEDIA_TYPES[".pdf"]: office_blocks.pdf_blocks,
-    MEDIA_TYPES[".docx"]: office_blocks.word_blocks,
-    MEDIA_TYPES[".pptx"]: office_blocks.slide_blocks,
-    MEDIA_TYPES[".xlsx"]: office_blocks.sheet_blocks,
-    MEDIA_TYPES[".csv"]: lambda content: office_blocks.csv_blocks(_plain(content)),
-    MEDIA_TYPES[".jsonl"]: lambda content: office_blocks.json_lines_blocks(_plain(content)),
-    MEDIA_TYPES[".html"]: markup_blocks.html_blocks,
-    MEDIA_TYPES[".md"]: lambda content: markup_blocks.markdown_blocks(_plain(content)),
-    MEDIA_TYPES[".txt"]: _plain,
-    MEDIA_TYPES[".eml"]: _email,
-}
+_FORMATS: tuple[tuple[str, str, Loader], ...] = (
+    ("application/pdf", ".pdf", office_blocks.pdf_blocks),
+    (f"{_OFFICE}.wordprocessingml.document", ".docx", office_blocks.word_blocks),
+    (f"{_OFFICE}.presentationml.presentation", ".pptx", office_blocks.slide_blocks),
+    (f"{_OFFICE}.spreadsheetml.sheet", ".xlsx", office_blocks.sheet_blocks),
+    ("text/html", ".html .htm .xhtml", markup_blocks.html_blocks),
+    ("text/markdown", ".md .markdown", lambda content: markup_blocks.markdown_blocks(_plain(content))),
+    ("text/csv", ".csv .tsv", lambda content: office_blocks.csv_blocks(_plain(content))),
+    ("application/jsonl", ".jsonl", lambda content: office_blocks.json_lines_blocks(_plain(content))),
+    ("text/plain", ".txt .text .rst", _plain),
+    ("message/rfc822", ".eml", lambda content: markup_blocks.email_blocks(content, _plain)),
+)
+_LOADERS = {media_type: loader for media_type, _, loader in _FORMATS}
+MEDIA_TYPES = {ending: media_type for media_type, endings, _ in _FORMATS for ending in endings.split()}
+"""Supported media types by file ending."""
 for _name in ("pypdf", "bs4"):  # their logs about repaired files: users cannot act on them
     logging.getLogger(_name).setLevel(logging.CRITICAL)

@@ -5,6 +5,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from drag_graph.documents.blocks import Block, Headings, on_one_line, plain_blocks, table_blocks
@@ -99,14 +100,11 @@ def sheet_blocks(content: bytes) -> Iterator[Block]:
     """Yield the rows of each sheet, under its name, with their computed values."""
     from openpyxl import load_workbook
 
-    book = load_workbook(checked_archive(content), read_only=True, data_only=True)
-    try:
+    with closing(load_workbook(checked_archive(content), read_only=True, data_only=True)) as book:
         for sheet in book.worksheets:
             rows = ([_value(cell) for cell in row] for row in sheet.iter_rows(values_only=True))
             yield Block(str(sheet.title), "heading")
             yield from table_blocks(rows, (str(sheet.title),), has_header=True)
-    finally:
-        book.close()
 
 
 def _value(cell: Any) -> str:

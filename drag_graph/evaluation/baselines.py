@@ -37,14 +37,11 @@ def read_passages(place: Path) -> list[str]:
 
     A document is a .txt or .md file, or the `text` of a row of a .jsonl file.
     """
-    passages = [passage for path in _files(place) for text in _texts(path) for passage in cut(text)]
+    paths = sorted(place.rglob("*")) if place.is_dir() else [place]
+    passages = [passage for path in paths if path.is_file() for text in _texts(path) for passage in cut(text)]
     if not passages:
         raise InputError(f"{place} has no document.", hint="Pass a .txt, .md or .jsonl file, or a folder of them.")
     return list(dict.fromkeys(passages))
-
-
-def _files(place: Path) -> list[Path]:
-    return [path for path in (sorted(place.rglob("*")) if place.is_dir() else [place]) if path.is_file()]
 
 
 def _texts(path: Path) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """What an outcome records about the machine: package versions, the hash of a model's file, the commit of the checkout."""
 
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from drag_graph import files
@@ -13,13 +14,7 @@ PACKAGES = ("ladybug", "litellm", "neo4j", "numpy", "torch", "transformers", "xl
 
 def versions() -> dict[str, str]:
     """Return the versions of those of `PACKAGES` that are installed."""
-    installed = {}
-    for name in PACKAGES:
-        try:
-            installed[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return installed
+    return {name: version(name) for name in PACKAGES if find_spec(name) is not None}
 
 
 def file_hash(model: str) -> str:

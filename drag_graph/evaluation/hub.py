@@ -67,7 +67,7 @@ def gpqa(row: Row) -> dict[str, Any]:
     """Convert GPQA. Its correct answer is always first, so the options are sorted by their hash with the row's id."""
     identity, right = row["Record ID"], row["Correct Answer"]
     texts = [right, *(row[f"Incorrect Answer {number}"] for number in (1, 2, 3))]
-    options = sorted(texts, key=lambda text: _hash(f"{identity} {text}"))
+    options = sorted(texts, key=lambda text: hash_of(f"{identity} {text}"))
     return {"id": identity, "question": row["Question"], "options": options, "answer": options.index(right)}
 
 
@@ -121,7 +121,7 @@ def read_rows(name: str, folder: Path | None = None) -> list[dict[str, Any]]:
         except (KeyError, TypeError, AttributeError) as error:
             message = f"The columns of {task.path} have changed ({type(error).__name__}: {error})."
             raise InputError(message, hint=f"Pass the rows as {name}.jsonl with `data=FOLDER`.") from error
-    return sorted(rows, key=lambda row: _hash(str(row["id"])))
+    return sorted(rows, key=lambda row: hash_of(str(row["id"])))
 
 
 def _load(name: str, task: HubTask, folder: Path | None) -> Any:
@@ -153,5 +153,6 @@ def _hint(name: str, task: HubTask) -> str:
     return f"{login}Offline, pass `data=FOLDER` with {name}.jsonl or the files of {download}."
 
 
-def _hash(text: str) -> bytes:
+def hash_of(text: str) -> bytes:
+    """Return a hash that decides the order of rows and the split that they belong to."""
     return hashlib.sha256(text.encode()).digest()

@@ -1,6 +1,5 @@
 """The items of an evaluation: questions with known answers, from a file, a folder or the Hugging Face hub."""
 
-import hashlib
 import json
 import logging
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from typing import Any, Literal
 from drag_graph import log
 from drag_graph.ask.answers import plain_answer
 from drag_graph.errors import InputError, Withheld
-from drag_graph.evaluation.hub import TASKS, read_rows
+from drag_graph.evaluation.hub import TASKS, hash_of, read_rows
 from drag_graph.inputs import InputLine, parse_lines, read_queries
 from drag_graph.model import Query
 from drag_graph.ports.question_gate import Gate
@@ -83,7 +82,7 @@ def read_task(
     if without_evidence:
         log.event("rows without evidence left out", level=logging.WARNING, task=task, rows=without_evidence, key=evidence)
     left_out = {"unusable": len(problems), "without_evidence": without_evidence, "repeated": repeated}
-    drawn = sorted(items, key=lambda id_: _hash(identities[id_]))[:limit] if limit else items
+    drawn = sorted(items, key=lambda id_: hash_of(identities[id_]))[:limit] if limit else items
     return TaskItems([items[id_] for id_ in drawn], left_out)
 
 
@@ -107,11 +106,7 @@ def in_split(identity: str, split: Split) -> bool:
     """Whether an item belongs to a half of the set: `development` for choices, `test` for the final figure."""
     if split == "all":
         return True
-    return (_hash(identity)[0] % 2 == 0) == (split == "test")
-
-
-def _hash(identity: str) -> bytes:
-    return hashlib.sha256(identity.encode()).digest()
+    return (hash_of(identity)[0] % 2 == 0) == (split == "test")
 
 
 def _lines(task: str, namespace: str, data: Path | None) -> Iterator[InputLine]:

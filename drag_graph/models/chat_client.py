@@ -2,24 +2,22 @@
 
 All roles of models share it. Requests go to an OpenAI-compatible server directly, to other
 providers through LiteLLM. No error contains a key, a prompt or a reply. Of what a server says, only the reason for a rejection
-is passed on (`refusal_reasons`).
+is passed on (`provider_errors.reason_of`).
 """
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from random import SystemRandom
 from typing import Any, Literal
 
 from drag_graph import log
+from drag_graph.concurrency.threads import in_background
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.models.litellm_library import load_litellm, missing_keys, provider_of, quieten_loggers
 from drag_graph.models.locality import refuse
-from drag_graph.models.model_catalogue import Price, count_tokens, price_of
-from drag_graph.models.model_names import litellm_name
+from drag_graph.models.model_catalogue import Price, count_tokens, litellm_name, price_of
 from drag_graph.models.model_server import Server
 from drag_graph.models.openai_server import HttpFailure, is_compatible, send
 from drag_graph.models.provider_errors import Failure, judge, unavailable
@@ -126,7 +124,8 @@ def _answer(
         if not isinstance(outcome, Failure):
             return outcome, round((time.monotonic() - started) * 1000)
         wait = _wait(outcome, attempt)
-        again = attempt < _retries(outcome, server.retries)
+        most = min(RETRIES_UNREACHABLE, server.retries) if outcome.unreachable else server.retries
+        again = outcome.repeatable and attempt < most
         if outcome.billed:
             on_lost(again)
         if not again:
@@ -173,23 +172,11 @@ def check_privacy(server: Server, call: Mapping[str, Any]) -> None:
 
 
 def _attempt(request: Callable[[], Any], server: Server, call: Mapping[str, Any]) -> Any:
-    """Make one request; return the response or a Failure. A reply that exceeds the limit is abandoned.
-
-    Each request has a daemon thread of its own, which delays neither its caller nor the end of the process.
-    """
+    """Make one request in its own thread; return the response or a Failure. A reply that exceeds the limit is abandoned."""
     import httpx
 
-    future: Future[Any] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(request())
-        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-            future.set_exception(error)
-
-    threading.Thread(target=work, name="model-call", daemon=True).start()
     try:
-        return future.result(server.timeout * 1.05 + _GRACE)
+        return in_background(request, "model-call").result(server.timeout * 1.05 + _GRACE)
     except TimeoutError:
         return unavailable(server, "no complete reply in time", billed=True)
     except (HttpFailure, httpx.HTTPError) as error:
@@ -200,12 +187,6 @@ def _attempt(request: Callable[[], Any], server: Server, call: Mapping[str, Any]
         if any(kind.__name__ == "OpenAIError" for kind in type(error).__mro__):  # the root of LiteLLM's errors
             return judge(error, server, call)
         raise
-
-
-def _retries(failure: Failure, most: int) -> int:
-    if not failure.repeatable:
-        return 0
-    return min(RETRIES_UNREACHABLE, most) if failure.unreachable else most
 
 
 def _wait(failure: Failure, attempt: int) -> float:

@@ -122,11 +122,8 @@ class GgufModel:
         """Raise MissingExtra without llama.cpp, UnknownModel if the file is not a GGUF file."""
         self._sampling = {"temperature": 0} if seed is None else {"temperature": 0, "seed": seed}
         self._path: Path = check_file(name).resolve()
-
-    @property
-    def name(self) -> str:
+        self.name = f"{GGUF}{self._path.name}"
         """The file name without its folder, so that answers do not depend on the folder."""
-        return f"{GGUF}{self._path.name}"
 
     @property
     def context_window(self) -> int:

@@ -1,4 +1,4 @@
-"""Prices, context windows, tokenizers and providers of models, from LiteLLM's data files.
+"""Prices, context windows, tokenizers, names and providers of models, from LiteLLM's data files.
 
 LiteLLM itself is not imported, because that takes five seconds of processor time. Models that were registered with an imported
 LiteLLM count as well.
@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from drag_graph.errors import ConfigurationError, UnknownModel
 from drag_graph.process_environment import adopt_variables
 
 GGUF = "gguf:"
@@ -26,6 +27,9 @@ _BATCH_DISCOUNT = 0.5
 """The price of a batch relative to single requests, where the catalogue has none: what the providers charge."""
 _TOKENS_PER_MESSAGE = 3
 _TOKENS_BEFORE_REPLY = 3
+_SAFETY = 1.2
+_OVERHEAD = 200
+"""Allowance for providers that count more tokens than the tokenizer here, as a factor and in tokens."""
 _CHUNK = 1024
 """Characters that are tokenized at once, as in LiteLLM: the time for a long word grows with its square."""
 
@@ -45,6 +49,24 @@ def batch_price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
         return price
     single = price_of(model, tokens_in, tokens_out)
     return None if single is None else single * _BATCH_DISCOUNT
+
+
+def highest_price(
+    model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any], price: Price
+) -> float | None:
+    """Return the highest possible cost of a request in US dollars, or None for a model without a price."""
+    if price(model, 0, 0) is None:
+        return None
+    limit = int(parameters.get("max_completion_tokens") or parameters["max_tokens"])
+    schema = {"role": "user", "content": json.dumps(parameters.get("response_format", ""))}
+    tokens = count_tokens(model, [*messages, schema])
+    return price(model, int(tokens * _SAFETY) + _OVERHEAD, limit)
+
+
+def no_price_error(model: str) -> ConfigurationError:
+    """Return the error for a budget and a model without a price."""
+    hint = "Leave out `budget_usd=LIMIT`, or use the name that LiteLLM's price list has for the model."
+    return ConfigurationError(f"No price is known for the model {model!r}, so the budget cannot be enforced.", hint=hint)
 
 
 def context_window(model: str) -> int:
@@ -72,9 +94,31 @@ def is_provider(name: str) -> bool:
     return name in _providers()
 
 
-def has_model(name: str) -> bool:
-    """Return whether the catalogue has a model of this name."""
-    return name in _models()
+def litellm_name(model: str, base_url: str = "") -> str:
+    """Return LiteLLM's name of a model; at a base URL, a name without a provider means an OpenAI-compatible server.
+
+    Raises UnknownModel if the name has no known provider.
+    """
+    prefix, slash, _ = model.partition("/")
+    if base_url:
+        return model if slash and is_provider(prefix) else f"openai/{model}"
+    check_served_name(model)
+    return model
+
+
+def check_served_name(model: str, base_url: str = "", *, role: str = "", own_names: Sequence[str] = ()) -> None:
+    """Raise UnknownModel if no server or provider can have this name.
+
+    `role` (teacher, student, ...) completes the message, `own_names` are names of this role that need no server.
+    """
+    prefix, slash, _ = model.partition("/")
+    if base_url or (is_provider(prefix) if slash else model in _models() or model.startswith("ft:")):
+        return
+    names = " or ".join(close_names(model, own_names))
+    others = f"{', '.join(own_names)}, " if own_names else ""
+    hint = f"Use {others}PROVIDER/NAME (ollama/llama3.2, anthropic/claude-...), or pass the server's address as base URL."
+    message = f"Unknown {role + ' ' if role else ''}model {model!r}."
+    raise UnknownModel(message, hint=f"Did you mean {names}? {hint}" if names else hint)
 
 
 def close_names(name: str, more: Sequence[str] = ()) -> list[str]:

@@ -10,8 +10,8 @@ from drag_graph.model import Scoring
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, PACKAGES, PREFIX, LocalEmbedder
 from drag_graph.models.locality import Check, is_local, refuse
-from drag_graph.models.model_catalogue import GGUF
-from drag_graph.models.model_names import check_served_name
+from drag_graph.models.model_catalogue import GGUF, check_served_name
+from drag_graph.models.model_server import Server
 from drag_graph.ports.model_roles import Embedder, Reranker, Student
 from drag_graph.ports.plugins import Group, Plugin, model_plugin
 from drag_graph.ports.setting_types import ModelSpec, Role
@@ -19,7 +19,6 @@ from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from drag_graph.models.causal_model import CausalModel
-    from drag_graph.models.model_server import Server
 
 NEAREST = "nearest"
 FILES = ("curated:", "tape:")
@@ -77,7 +76,6 @@ def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
     if name == "minilm" or _is_own(spec):
         return LocalEmbedder(MINILM if name == "minilm" else name)
     from drag_graph.models.embedders.served_embedder import ServedEmbedder
-    from drag_graph.models.model_server import Server
 
     return ServedEmbedder(Server.of(spec, privacy))
 
@@ -108,9 +106,8 @@ def make_student(settings: Settings, embedder: Embedder, privacy: Check | None =
         from drag_graph.models.students.nearest_student import NearestStudent
 
         return NearestStudent(embedder)
-    if plugin := _plugin_of(spec):
-        made: Student = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
-        return made
+    if student := plugin_model(spec, settings, privacy):
+        return cast("Student", student)
     return _language_model(spec, settings, settings.scoring, privacy)
 
 
@@ -133,8 +130,7 @@ def _language_model(spec: ModelSpec, settings: Settings, scoring: Scoring, priva
     if spec.name.startswith(_OWN_PREFIXES["student"]):
         from drag_graph.models.students.causal_student import CausalStudent
 
-        return CausalStudent(causal_model(spec.name, settings), scoring=scoring)
-    from drag_graph.models.model_server import Server
+        return CausalStudent(_causal_model(spec.name, settings), scoring=scoring)
     from drag_graph.models.students.served_student import ServedStudent
 
     return ServedStudent(Server.of(spec, privacy), scoring=scoring, seed=settings.seed)
@@ -159,16 +155,14 @@ def make_reranker(settings: Settings, privacy: Check | None = None) -> Reranker 
         from drag_graph.models.rerankers.cross_encoder import CrossEncoderReranker
 
         return CrossEncoderReranker(spec.name.removeprefix("transformers:"))
-    from drag_graph.models.model_server import Server
     from drag_graph.models.rerankers.served_reranker import ServedReranker
 
     return ServedReranker(Server.of(spec, privacy))
 
 
-def causal_model(name: str, settings: Settings) -> "CausalModel":
-    """Return the model of this process with this name. Raises as `make_student` does."""
+def _causal_model(name: str, settings: Settings) -> "CausalModel":
     kind, _, place = name.partition(":")
-    if not name.startswith(_OWN_PREFIXES["student"]) or not place:
+    if not place:
         hint = "Use gguf:FILE.gguf or transformers:NAME_OR_PATH."
         raise ConfigurationError(f"The student {name!r} is not a model of this process.", hint=hint)
     if kind == "gguf":
@@ -180,10 +174,8 @@ def causal_model(name: str, settings: Settings) -> "CausalModel":
     return TransformersModel(place, quantisation=settings.quantisation, seed=settings.seed)
 
 
-def server_of(spec: ModelSpec, privacy: Check | None = None) -> "Server":
+def server_of(spec: ModelSpec, privacy: Check | None = None) -> Server:
     """Return how to reach a chat model now; a GGUF file is loaded for it. `privacy` as for `make_embedder`."""
-    from drag_graph.models.model_server import Server
-
     if spec.name.startswith(GGUF):
         from drag_graph.models.gguf_runtime import chat_server
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from drag_graph.models.litellm_library import missing_keys, provider_of, supports_schema
 from drag_graph.models.locality import Check, is_local, local_address
-from drag_graph.models.model_names import litellm_name
+from drag_graph.models.model_catalogue import litellm_name
 from drag_graph.ports.setting_types import RETRIES, ModelSpec
 from drag_graph.process_environment import process_environment
 

@@ -7,7 +7,7 @@ import copy
 import inspect
 import logging
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -37,24 +37,13 @@ class TransformersModel:
 
     def __init__(self, name_or_path: str, *, quantisation: Quantisation = "auto", seed: int | None = None) -> None:
         """Raise MissingExtra without torch or transformers. A missing model raises UnknownModel on first use."""
-        for package in ("torch", "transformers"):
-            if find_spec(package) is None:
-                raise MissingExtra(f"The student {name_or_path!r} needs the package {package}.", extra="local")
-        prepare_libraries()
-        self._source = str(Path(name_or_path).expanduser()) if Path(name_or_path).expanduser().is_dir() else name_or_path
+        self._source = model_source("student", name_or_path)
         self._name = name_or_path
-        self._rungs = _rungs(quantisation, _device())
+        self.name = f"transformers:{name_or_path}"
+        self.rungs = _rungs(quantisation, _device())
+        """The setting in use (`none`: the model's own precision on the device), and those to try if memory runs out."""
         self._loaded_model: Any = None
         self._seed = seed
-
-    @property
-    def name(self) -> str:
-        return f"transformers:{self._name}"
-
-    @property
-    def running_on(self) -> Rung:
-        """The setting in use: `none` (its own precision on the device), `8bit`, `4bit` or `cpu`."""
-        return self._rungs[0]
 
     @cached_property
     def context_window(self) -> int:
@@ -162,7 +151,7 @@ class TransformersModel:
 
     def _model(self) -> Any:
         if self._loaded_model is None:
-            self._loaded_model = self._from_hub(_load, rung=self._rungs[0], device=_device())
+            self._loaded_model = self._from_hub(_load, rung=self.rungs[0], device=_device())
             self._loaded_model.eval()
         return self._loaded_model
 
@@ -186,13 +175,23 @@ class TransformersModel:
             except (torch.cuda.OutOfMemoryError, MemoryError):
                 self._loaded_model = None
             # Outside of the handler, whose traceback keeps the memory in use.
-            if len(self._rungs) == 1:
+            if len(self.rungs) == 1:
                 message = f"The student {self._name!r} does not fit into memory."
                 raise ModelUnavailable(message, hint="Choose a smaller model.")
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
-            _log.warning("The student is out of memory at %s; trying %s", self._rungs[0], self._rungs[1])
-            self._rungs = self._rungs[1:]
+            _log.warning("The student is out of memory at %s; trying %s", self.rungs[0], self.rungs[1])
+            self.rungs = self.rungs[1:]
+
+
+def model_source(role: str, name_or_path: str) -> str:
+    """Return the folder or hub name of a model. Raises MissingExtra without torch or transformers."""
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise MissingExtra(f"The {role} {name_or_path!r} needs the package {package}.", extra="local")
+    prepare_libraries()
+    folder = Path(name_or_path).expanduser()
+    return str(folder) if folder.is_dir() else name_or_path
 
 
 def _device() -> str:
@@ -220,12 +219,9 @@ def _load(source: str, *, rung: Rung, device: str, trust_remote_code: bool) -> A
     import torch
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
+    load = partial(AutoModelForCausalLM.from_pretrained, source, trust_remote_code=trust_remote_code)
     if rung in {"8bit", "4bit"}:
         how = BitsAndBytesConfig(load_in_8bit=rung == "8bit", load_in_4bit=rung == "4bit")
-        return AutoModelForCausalLM.from_pretrained(
-            source, trust_remote_code=trust_remote_code, quantization_config=how, device_map={"": device}
-        )
+        return load(quantization_config=how, device_map={"": device})
     # Half precision is slow or missing on CPUs.
-    dtype = torch.float32 if rung == "cpu" else "auto"
-    model = AutoModelForCausalLM.from_pretrained(source, trust_remote_code=trust_remote_code, dtype=dtype)
-    return model.to("cpu" if rung == "cpu" else device)
+    return load(dtype=torch.float32 if rung == "cpu" else "auto").to("cpu" if rung == "cpu" else device)

@@ -6,8 +6,7 @@ import regex
 
 from drag_graph.privacy.labelled import LABEL
 from drag_graph.privacy.public_names import folded, words
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span, spans_of
+from drag_graph.privacy.spans import Pattern, Span, spans_of
 
 _SUFFIX = (
     r"street|st|road|rd|avenue|ave|av|drive|dr|lane|ln|boulevard|blvd|court|ct|place|pl|square|sq|terrace|crescent|close|way|parkway|pkwy|"

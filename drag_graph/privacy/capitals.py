@@ -6,8 +6,7 @@ import regex
 
 from drag_graph.privacy.people import PARTICLE, is_nation
 from drag_graph.privacy.public_names import NOT_A_NAME, folded, is_known_person, is_place, names_a_thing, words
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span
+from drag_graph.privacy.spans import Pattern, Span
 
 _WORD = r"\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’&-][\p{L}\p{N}]+)*"
 _RUN = Pattern(rf"(?<![\p{{L}}\p{{N}}@._-]){_WORD}(?:[^\S\n](?:(?:{PARTICLE}|&)[^\S\n])?{_WORD})*")

@@ -6,14 +6,11 @@ from string import whitespace
 from typing import Any
 
 from drag_graph.ports.private_details import Finding, Kept, Rewritten, texts_by_field
-from drag_graph.privacy import addresses, capitals, labelled, structured
+from drag_graph.privacy import addresses, capitals, labelled, people, personal, structured
 from drag_graph.privacy.generalise import Replacements, replacements_in
-from drag_graph.privacy.latin_text import surface
-from drag_graph.privacy.people import People
-from drag_graph.privacy.personal import Personal
 from drag_graph.privacy.question_text import Item, QuestionText, joined
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Generalised, Span, settled, spans_of
+from drag_graph.privacy.rewritten_text import Generalised, surface
+from drag_graph.privacy.spans import Pattern, Span, settled, spans_of
 
 Field = tuple[str, int, int]
 SEARCHES = 3
@@ -32,8 +29,6 @@ class LocalRewriter:
     def __init__(self, version: str, model: Any, *, strict: bool) -> None:
         self.version = version
         self._model = model
-        self._people = People(strict=strict)
-        self._personal = Personal(strict=strict)
         self._strict = strict
 
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
@@ -87,21 +82,22 @@ class LocalRewriter:
                 *by_format,
                 *addresses.find(_masked(text, by_format), has_lines=passage.is_open),
                 *labelled.find(text),
-                *_of_open_questions(text, is_open=passage.is_open),
+                *(structured.loose_phones(text) if passage.is_open else ()),  # private only in a person's own question
+                *(spans_of(structured.URL, text, "URL", "format") if passage.is_open else ()),
             ]
         )
-        people, public_people = self._people.find(passage, sure)
-        details, public = self._personal.find(passage, [*sure, *people])
+        names, public_names = people.find(passage, sure, strict=self._strict)
+        details, public = personal.find(passage, [*sure, *names], strict=self._strict)
         masked = _masked(text, [*sure, *(Span(*place, "", "") for place in replacements_in(text))])
         details = [
             span
             for span in details
             if any(map(str.isalnum, text[span.start : span.end])) and not labelled.BEFORE_A_CODE.match(masked, span.start)
         ]
-        spans = settled([*sure, *people, *details])
+        spans = settled([*sure, *names, *details])
         if passage.is_open and len(passage.fields) == 1:
             spans = settled([*spans, *capitals.lines(text, spans), *(capitals.names(text) if self._strict else ())])
-        return _within_fields(spans, passage.fields, text), [*public_people, *public]
+        return _within_fields(spans, passage.fields, text), [*public_names, *public]
 
     def _entities(self, text: str) -> tuple[Span, ...]:
         return tuple(
@@ -125,13 +121,6 @@ def _masked(text: str, spans: Iterable[Span]) -> str:
     for span in spans:
         text = text[: span.start] + ";" * (span.end - span.start) + text[span.end :]
     return text
-
-
-def _of_open_questions(text: str, *, is_open: bool) -> list[Span]:
-    """Return web addresses and possible telephone numbers, which are private only in a person's own question."""
-    if not is_open:
-        return []
-    return [*structured.loose_phones(text), *spans_of(structured.URL, text, "URL", "format")]
 
 
 def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]], text: str) -> list[Span]:

@@ -42,10 +42,8 @@ class Reidentification:
         if answer.label and answer.text in answer.options:
             text = self.options[answer.options.index(answer.text)]
         lines = self.restored_lines(answer.lines)
-        reply = dict(answer.snapshot.get("reply", {}))
-        reply |= (
-            {"sentences": [{**one, "text": self._restored(one["text"])} for one in reply.get("sentences", ())]} if reply else {}
-        )
+        if reply := dict(answer.snapshot.get("reply", {})):
+            reply["sentences"] = [{**one, "text": self._restored(one["text"])} for one in reply.get("sentences", ())]
         update = {"question": self.question, "options": self.options, "text": text, "lines": lines}
         return answer.model_copy(update=update | {"snapshot": {**answer.snapshot, "reply": reply}})
 

@@ -3,11 +3,10 @@
 No message contains what a detector read, and no detector's error is passed on, because its text could contain it.
 """
 
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from typing import Any
 
+from drag_graph.concurrency.threads import in_background
 from drag_graph.errors import ConfigurationError, Withheld
 from drag_graph.ports.private_details import Finding, Kept, Rewriter, Rewritten, texts_by_field
 
@@ -57,15 +56,7 @@ class GuardedRewriter:
 
     def _call(self, detect: Callable[[], Any]) -> Any:
         """Call a detector in a thread of its own, so that one that hangs blocks nothing else."""
-        future: Future[Any] = Future()
-
-        def work() -> None:
-            try:
-                future.set_result(detect())
-            except BaseException as error:  # noqa: BLE001 - the caller learns its type only
-                future.set_exception(error)
-
-        threading.Thread(target=work, name="detector", daemon=True).start()
+        future = in_background(detect, "detector")
         try:
             failure = future.exception(self._deadline)
         except TimeoutError:

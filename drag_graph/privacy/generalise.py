@@ -6,8 +6,7 @@ from string import ascii_uppercase
 import regex
 
 from drag_graph.privacy.public_names import DATA, cities, countries, folded
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span
+from drag_graph.privacy.spans import Pattern, Span
 
 _ROWS = (line.partition(": ") for line in (DATA / "replacements.txt").read_text(encoding="utf-8").splitlines())
 _WORDS = {kind: words for kind, _, words in _ROWS}

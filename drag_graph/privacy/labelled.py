@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span, spans_of
+from drag_graph.privacy.spans import Pattern, Span, spans_of
 
 _LINK = r"(?:\s*\(?\s*(?:number|numbers|no\b\.?|nr\b\.?|num\b\.?|id|ids|card|code|details?|ending in|ending with))*\)?\s*(?:(?:is|was|are|to|reads?|as|like|of|under|:|=|#|-)\s*){0,3}[\"'“‘«(]{0,2}"
 _LABELS = {

@@ -17,7 +17,7 @@ from drag_graph.models.chat_client import complete
 from drag_graph.models.model_server import Server
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.private_details import Finding, Rewritten
-from drag_graph.privacy.spans import Generalised
+from drag_graph.privacy.rewritten_text import Generalised
 
 PROMPT_VERSION = "rewrite/1"
 TYPE = "DETAIL"

@@ -154,13 +154,9 @@ def _decoded(text: str) -> Iterator[str]:
     if "%" in text:
         yield unquote_plus(text)
     if _ESCAPED.search(text):
-        yield _ESCAPED.sub(_unescaped, text)
+        yield _ESCAPED.sub(lambda match: str(json.loads(f'"{match[0]}"')), text)
     for token in _BASE64.findall(text):
         yield from _from_base64(token)
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return str(json.loads(f'"{match[0]}"'))
 
 
 def _from_base64(token: str) -> Iterator[str]:

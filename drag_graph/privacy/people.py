@@ -8,8 +8,7 @@ import regex
 from drag_graph.ports.private_details import Kept
 from drag_graph.privacy.public_names import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
 from drag_graph.privacy.question_text import QuestionText
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span
+from drag_graph.privacy.spans import Pattern, Span
 
 _PART = r"(?!(?:and|or)\b|I['’])[\p{Lu}\p{Lo}][\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
 PARTICLE = r"(?:de|del|della|di|da|dos|das|do|du|la|le|van|von|der|den|ter|ten|te|bin|ibn|bint|al|el|af|av|zu|y|e|'t|st\.?)"
@@ -99,63 +98,62 @@ SHORTEST = 2
 """Minimum letters of a name; its parts are longer."""
 
 
-class People:
-    """Separates private names from public ones. With `strict`, unknown single names are private as well."""
+def find(passage: QuestionText, contacts: list[Span], *, strict: bool) -> tuple[list[Span], list[Kept]]:
+    """Return the private names, and those that stay. `contacts` are the private details found before.
 
-    def __init__(self, *, strict: bool) -> None:
-        self._strict = strict
-
-    def find(self, passage: QuestionText, contacts: list[Span]) -> tuple[list[Span], list[Kept]]:
-        """Return the private names, and those that stay. `contacts` are the private details found before."""
-        private: list[Span] = []
-        public: list[Kept] = []
-        for start, end, detector in _tied(passage.text):
-            if detector == "mentioned" and not passage.is_open and " " not in passage.text[start:end]:
-                continue
+    With `strict`, unknown single names are private as well.
+    """
+    private: list[Span] = []
+    public: list[Kept] = []
+    for start, end, detector in _tied(passage.text):
+        if detector == "mentioned" and not passage.is_open and " " not in passage.text[start:end]:
+            continue
+        private.append(Span(start, end, "PERSON", detector))
+    for start, end, detector in _seen(passage, contacts):
+        why = _stays(passage, start, end, [*private, *contacts], strict=strict)
+        if why:
+            public.append(Kept("", start, end, "PERSON", detector, why))
+        else:
             private.append(Span(start, end, "PERSON", detector))
-        for start, end, detector in self._seen(passage, contacts):
-            why = self._stays(passage, start, end, private, contacts)
-            if why:
-                public.append(Kept("", start, end, "PERSON", detector, why))
-            else:
-                private.append(Span(start, end, "PERSON", detector))
-        private += _listed(passage, private)
-        private += _again(passage.text, private)
-        return private, [item for item in public if not any(span.overlaps(item.start, item.end) for span in private)]
+    private += _listed(passage, private)
+    private += _again(passage.text, private)
+    return private, [item for item in public if not any(span.overlaps(item.start, item.end) for span in private)]
 
-    def _seen(self, passage: QuestionText, contacts: list[Span]) -> Iterator[tuple[int, int, str]]:
-        """Yield everything that looks like a name."""
-        text = passage.text
-        for entity in passage.entities:
-            if entity.type == "PERSON":
-                start, end = trimmed(text, entity.start, entity.end)
-                if start < end:
-                    yield start, end, "spacy"
-        for match in _FULL_WITH_INITIAL.finditer(text):
-            yield *match.span("name"), "initial"
-        for match in _TITLED.finditer(text):
-            yield *match.span("name"), "title"
-        for low, high in {passage.segment(span.start) for span in contacts}:
-            for match in _FULL.finditer(text, low, high):
-                yield *match.span("name"), "beside a contact"
-        if passage.is_open:
-            yield from _spoken_of(passage)
-        for match in _FOREIGN.finditer(text):
-            yield *match.span("name"), "script"
 
-    def _stays(self, passage: QuestionText, start: int, end: int, private: list[Span], contacts: list[Span]) -> str:
-        """Return why a name stays that nothing ties to a person, or ''."""
-        text = passage.text
-        name = text[start:end]
-        if why := _is_public(text, start, end):
-            return why
-        low, high = passage.segment(start)
-        is_tied = any(low <= span.start < high for span in (*private, *contacts))
-        if is_tied or self._strict or passage.is_open:
-            return ""
-        if _carries(passage, start, end):
-            return "the question asks about it"
-        return "" if " " in name else "a single name that nothing ties to a person"
+def _seen(passage: QuestionText, contacts: list[Span]) -> Iterator[tuple[int, int, str]]:
+    """Yield everything that looks like a name."""
+    text = passage.text
+    for entity in passage.entities:
+        if entity.type == "PERSON":
+            start, end = trimmed(text, entity.start, entity.end)
+            if start < end:
+                yield start, end, "spacy"
+    for match in _FULL_WITH_INITIAL.finditer(text):
+        yield *match.span("name"), "initial"
+    for match in _TITLED.finditer(text):
+        yield *match.span("name"), "title"
+    for low, high in {passage.segment(span.start) for span in contacts}:
+        for match in _FULL.finditer(text, low, high):
+            yield *match.span("name"), "beside a contact"
+    if passage.is_open:
+        yield from _spoken_of(passage)
+    for match in _FOREIGN.finditer(text):
+        yield *match.span("name"), "script"
+
+
+def _stays(passage: QuestionText, start: int, end: int, details: list[Span], *, strict: bool) -> str:
+    """Return why a name stays that nothing ties to a person, or ''. `details` are the private details found so far."""
+    text = passage.text
+    name = text[start:end]
+    if why := _is_public(text, start, end):
+        return why
+    low, high = passage.segment(start)
+    is_tied = any(low <= span.start < high for span in details)
+    if is_tied or strict or passage.is_open:
+        return ""
+    if _carries(passage, start, end):
+        return "the question asks about it"
+    return "" if " " in name else "a single name that nothing ties to a person"
 
 
 def _is_public(text: str, start: int, end: int) -> str:
@@ -207,11 +205,9 @@ def _tied(text: str) -> Iterator[tuple[int, int, str]]:
             lowered = pattern is _LOWER_INTRODUCED
             if len(name) < SHORTEST or (not lowered and not _is_name(name)) or _is_replacement(text, start, end):
                 continue
-            if detector != "introduced" and is_known_person(name):
-                continue
-            if names_a_thing(text, start, end):
-                continue
-            yield start, end, detector
+            is_public = detector != "introduced" and is_known_person(name)
+            if not is_public and not names_a_thing(text, start, end):
+                yield start, end, detector
 
 
 def _is_name(name: str) -> bool:

@@ -7,8 +7,7 @@ import regex
 from drag_graph.ports.private_details import Kept
 from drag_graph.privacy.public_names import folded, is_place, jobs, words
 from drag_graph.privacy.question_text import FIRST_PERSON, QuestionText
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span, is_within, spans_of
+from drag_graph.privacy.spans import Pattern, Span, is_within, spans_of
 
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 DATE = (
@@ -83,40 +82,37 @@ _JOB_ENDING = Pattern(
 _BEFORE = Pattern(rf"(?P<job>(?:{_JOB_WORD}\s){{0,3}}{_JOB_WORD})\s+(?:named\s+|called\s+)?$")
 
 
-class Personal:
-    """Finds details that are private because they belong to a person of the question."""
+def find(passage: QuestionText, private: Sequence[Span], *, strict: bool) -> tuple[list[Span], list[Kept]]:
+    """Return the details that are private because they belong to a person of the question, and those that stay.
 
-    def __init__(self, *, strict: bool) -> None:
-        self._strict = strict
-
-    def find(self, passage: QuestionText, private: Sequence[Span]) -> tuple[list[Span], list[Kept]]:
-        """Return the private details, and those that stay. `private` are the spans found before."""
-        text = passage.text
-        personal = [part for part in passage.segments if any(part[0] <= span.start < part[1] for span in private)]
-        if self._strict or (passage.is_open and personal):
-            personal = [(0, len(text))]
-        mine = [part for part in passage.segments if FIRST_PERSON.search(text, *part)]
-        own = [*personal, *(mine if passage.is_open else ())]
-        all_parts = {*personal, *mine}
-        details = [
-            *spans_of(_BORN, text, "DATE_OF_BIRTH", "birth", "date"),
-            *_jobs(text, private, own),
-            *(span for match in _matches(_LIVING, text, all_parts) for span in _place(match)),
-            *_places(passage, private, personal, own),
-            *_firms(text, [(0, len(text))] if passage.is_open else personal),
-            *(_customers(text) if passage.is_open else ()),
-            *spans_of(_WORK, text, "ORGANIZATION", "work", "org", parts=all_parts),
-            *_employers(passage, private, own),
-        ]
-        kept: list[Kept] = []
-        years = spans_of(_YEAR, text, "DATE", "date") if self._strict else ()
-        for span in (*years, *spans_of(_DATE, text, "DATE", "date"), *spans_of(_AGE, text, "AGE", "age", "age")):
-            if self._strict or is_within(span.start, own):
-                details.append(span)
-            else:
-                why = "no name, contact or place belongs to it"
-                kept.append(Kept("", span.start, span.end, span.type, span.detector, why))
-        return details, kept
+    `private` are the spans found before.
+    """
+    text = passage.text
+    personal = [part for part in passage.segments if any(part[0] <= span.start < part[1] for span in private)]
+    if strict or (passage.is_open and personal):
+        personal = [(0, len(text))]
+    mine = [part for part in passage.segments if FIRST_PERSON.search(text, *part)]
+    own = [*personal, *(mine if passage.is_open else ())]
+    all_parts = {*personal, *mine}
+    details = [
+        *spans_of(_BORN, text, "DATE_OF_BIRTH", "birth", "date"),
+        *_jobs(text, private, own),
+        *(span for match in _matches(_LIVING, text, all_parts) for span in _place(match)),
+        *_places(passage, private, personal, own),
+        *_firms(text, [(0, len(text))] if passage.is_open else personal),
+        *(_customers(text) if passage.is_open else ()),
+        *spans_of(_WORK, text, "ORGANIZATION", "work", "org", parts=all_parts),
+        *_employers(passage, private, own),
+    ]
+    kept: list[Kept] = []
+    years = spans_of(_YEAR, text, "DATE", "date") if strict else ()
+    for span in (*years, *spans_of(_DATE, text, "DATE", "date"), *spans_of(_AGE, text, "AGE", "age", "age")):
+        if strict or is_within(span.start, own):
+            details.append(span)
+        else:
+            why = "no name, contact or place belongs to it"
+            kept.append(Kept("", span.start, span.end, span.type, span.detector, why))
+    return details, kept
 
 
 def _matches(pattern: Pattern, text: str, parts: Iterable[tuple[int, int]]) -> Iterator["regex.Match[str]"]:

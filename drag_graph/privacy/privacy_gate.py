@@ -8,19 +8,22 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from drag_graph.errors import QueryInvalid, Withheld
+from drag_graph.errors import MissingExtra, QueryInvalid, Withheld
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Query
 from drag_graph.ports.private_details import Finding, Kept, Rewritten, texts_by_field
 from drag_graph.ports.question_gate import WITHHELD, Disguise
+from drag_graph.ports.setting_types import Privacy
 from drag_graph.privacy.disguise import Reidentification
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
-from drag_graph.privacy.latin_text import is_latin
+from drag_graph.privacy.local_rewriter import local_rewriter
 from drag_graph.privacy.model_rewriter import Reworder
 from drag_graph.privacy.outgoing import Outgoing, words_of
+from drag_graph.privacy.rewritten_text import is_latin
 from drag_graph.privacy.vault import Original, Vault
 
 _NOT_LATIN = "the text is not in Latin letters, and the detectors only read English; `privacy=off` sends it unchanged"
@@ -38,43 +41,35 @@ class Admission:
     """Mark of the rewriter's call in the vault."""
 
 
+@dataclass(eq=False)
 class PrivacyGate:
     """Rewrites incoming questions and checks outgoing texts (`outgoing`). Thread-safe if its detectors are.
 
     Originals go into the `vault`; without `keeps` it is only read.
     """
 
-    def __init__(
-        self,
-        detectors: GuardedRewriter,
-        level: str = "standard",
-        vault: Vault | None = None,
-        *,
-        keeps: bool = True,
-        reworder: Reworder | None = None,
-    ) -> None:
-        self._detectors = detectors
-        self._reworder = reworder
-        self._keeps = keeps and vault is not None
-        self._level = level
-        self._vault = vault
-        self.outgoing = Outgoing(detectors, vault)
+    detectors: GuardedRewriter
+    level: str = "standard"
+    vault: Vault | None = None
+    _: KW_ONLY
+    keeps: bool = True
+    reworder: Reworder | None = None
 
-    @property
-    def fingerprint(self) -> str:
+    def __post_init__(self) -> None:
+        self.fingerprint = self.detectors.version + (f"; reworded by {self.reworder.version}" if self.reworder else "")
         """The level, the detectors with their versions, and the rewriter if there is one."""
-        return self._detectors.version + (f"; reworded by {self._reworder.version}" if self._reworder else "")
+        self.outgoing = Outgoing(self.detectors, self.vault)
 
     def close(self) -> None:
         """Close the vault."""
-        if self._vault is not None:
-            self._vault.close()
+        if self.vault is not None:
+            self.vault.close()
 
     # ---- questions
 
     def rewrite_query(self, query: Query) -> Query:
         """Return the query that may be sent, and store its original. Raises Withheld, and StoreUnfit for the vault."""
-        earlier = self._vault.originals(query.id) if self._vault is not None else []
+        earlier = self.vault.originals(query.id) if self.vault is not None else []
         if any(original.findings for original in earlier):  # this gate rewrote it before
             admission = Admission(_query_of(query, Rewritten(query.text, query.options, (), ())))
         else:
@@ -91,8 +86,8 @@ class PrivacyGate:
             call=admission.call,
         )
         has_more = admission.findings or admission.kept or query.input_id or query.metadata or admission.call
-        if self._vault is not None and self._keeps and has_more:
-            self._vault.keep(admission.asked.id, query.namespace, original, self._level)
+        if self.vault is not None and self.keeps and has_more:
+            self.vault.keep(admission.asked.id, query.namespace, original, self.level)
         return admission.asked
 
     def pass_through(self, query: Query) -> Admission:
@@ -130,7 +125,7 @@ class PrivacyGate:
 
     def is_unfiltered(self, query: Query) -> bool:
         """Whether a stored question has not passed the gate and would be changed by it. Raises Withheld."""
-        if self._vault is not None and any(original.findings for original in self._vault.originals(query.id)):
+        if self.vault is not None and any(original.findings for original in self.vault.originals(query.id)):
             return False
         return not is_latin(query.text) or bool(self._rewrite(query.text, query.options).findings)
 
@@ -150,7 +145,7 @@ class PrivacyGate:
 
     def found_in(self, texts: Sequence[str], *, from_user: bool) -> list[list[Finding]]:
         """Return the private details in texts; in texts not written by the user, only those with a telling format."""
-        return self._detectors.private(texts) if from_user else self._detectors.structured(texts)
+        return self.detectors.private(texts) if from_user else self.detectors.structured(texts)
 
     def types_in(self, texts: Sequence[str]) -> list[str]:
         """Return for each text of the user the type of a private detail in it, or ''. Raises Withheld."""
@@ -158,7 +153,7 @@ class PrivacyGate:
 
     def mark(self, text: str) -> str:
         """Return a keyed hash by which a text is recognised without being revealed."""
-        return f"withheld {self._vault.mark(text)[:16]}" if self._vault is not None and text else text
+        return f"withheld {self.vault.mark(text)[:16]}" if self.vault is not None and text else text
 
     # ---- reports
 
@@ -167,7 +162,7 @@ class PrivacyGate:
 
         If several originals became this question, `given` chooses; without it, the first one counts.
         """
-        originals = self._vault.originals(asked.id) if self._vault is not None else []
+        originals = self.vault.originals(asked.id) if self.vault is not None else []
         texts = None if given is None else texts_by_field(given.text, given.options)
         for original in originals:
             if original.findings and texts in (None, original.texts):
@@ -178,28 +173,28 @@ class PrivacyGate:
         """Return the gate's entry of an audit: level, detectors, and the number of replacements by type and detector."""
         counts = Counter((item["type"], item["detector"]) for item in (disguise.generalised() if disguise else ()))
         rows = [{"type": type_, "detector": detector, "number": number} for (type_, detector), number in sorted(counts.items())]
-        return {"filter": self._level, "detectors": self.fingerprint, "generalised": rows}
+        return {"filter": self.level, "detectors": self.fingerprint, "generalised": rows}
 
     # ---- inside
 
     def _rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         if not is_latin(question):
             raise Withheld(_NOT_LATIN)
-        return self._detectors.rewrite(question, options)
+        return self.detectors.rewrite(question, options)
 
     def _reworded(self, question: str, rewritten: Rewritten) -> tuple[Rewritten, str]:
         """Return the rewriter's version if it passes all checks, else the detectors', and the mark of its call."""
-        if self._reworder is None:
+        if self.reworder is None:
             return rewritten, ""
-        call, mark, recorded = self._reworder.call(rewritten.question), "", None
-        if self._vault is not None and self._keeps:
-            mark, recorded = self._vault.recorded(call)
+        call, mark, recorded = self.reworder.call(rewritten.question), "", None
+        if self.vault is not None and self.keeps:
+            mark, recorded = self.vault.recorded(call)
         if recorded is None:
-            recorded = self._reworder.ask(call, rewritten.question)
-            if recorded is not None and mark and self._vault is not None:
-                self._vault.record(mark, recorded)
-        better = self._reworder.checked(question, rewritten, recorded["reply"]) if recorded else None
-        if better is None or self._detectors.rewrite(better.question, better.options).findings:
+            recorded = self.reworder.ask(call, rewritten.question)
+            if recorded is not None and mark and self.vault is not None:
+                self.vault.record(mark, recorded)
+        better = self.reworder.checked(question, rewritten, recorded["reply"]) if recorded else None
+        if better is None or self.detectors.rewrite(better.question, better.options).findings:
             return rewritten, mark
         return better, mark
 
@@ -211,7 +206,7 @@ class PrivacyGate:
         kept_words = {words_of(before[item.field][item.start : item.end]) for item in rewritten.kept}
         replacements = [words_of(item.replacement) for item in rewritten.findings]
         text = "\n".join(after)
-        for item in self._detectors.private([text])[0]:
+        for item in self.detectors.private([text])[0]:
             words = words_of(text[item.start : item.end])
             if words not in kept_words and not any(_contains(replacement, words) for replacement in replacements):
                 raise Withheld(f"the rewritten question still contains a detail of type {item.type}")
@@ -230,3 +225,30 @@ def _query_of(query: Query, rewritten: Rewritten) -> Query:
 
 def _contains(words: tuple[str, ...], part: tuple[str, ...]) -> bool:
     return any(words[place : place + len(part)] == part for place in range(len(words) - len(part) + 1))
+
+
+def open_gate(
+    level: Privacy, vault: Path | None = None, *, keep: bool = True, reworder: Reworder | None = None
+) -> PrivacyGate | None:
+    """Return the gate of a level, None for `off`. Close it after use.
+
+    The gate stores originals in the vault at this path. Without `keep` it only reads the vault.
+
+    Raises MissingExtra, ConfigurationError if a detector does not work, and StoreUnfit for the vault.
+    """
+    if level == "off":
+        return None
+    try:
+        detectors = GuardedRewriter(local_rewriter(level))
+        opened = Vault(vault) if vault is not None else None
+    except MissingExtra as error:
+        raise MissingExtra(
+            f"The privacy gate (level {level!r}) cannot open. {error}",
+            hint=f"{error.hint} To send questions unchanged, use `privacy=off`.",
+        ) from error
+    return PrivacyGate(detectors, level, opened, keeps=keep, reworder=reworder)
+
+
+def preview_gate(level: Privacy, reworder: Reworder | None = None) -> PrivacyGate:
+    """Return a gate that sends and stores nothing. Raises MissingExtra, and ConfigurationError if a detector does not work."""
+    return PrivacyGate(GuardedRewriter(local_rewriter("strict" if level == "strict" else "standard")), level, reworder=reworder)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import regex
 
-from drag_graph.privacy.safe_patterns import Pattern
+from drag_graph.privacy.spans import Pattern
 
 DATA = Path(__file__).parent / "data"
 EPONYM = Pattern(

@@ -6,8 +6,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from drag_graph.ports.private_details import Finding, Kept, texts_by_field
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span
+from drag_graph.privacy.spans import Pattern, Span
 
 _BORDER = Pattern(
     r"(?<![\s.]\p{L})(?<!\b(?:Dr|Mr|Ms|Mrs|St|Prof|Sr|Jr|No|Nr|Apt|Av|Ave|Rd|ul|u|Str|str|vs|Inc|Ltd|Co|Corp))[.?!]+[\"'”’)]*\s+|:\s|;\s|\n|[()|]|\s(?=Please\b|My\b|Asked by\b)"

@@ -1,10 +1,29 @@
-"""Spans of a text that detectors return, and how overlapping ones are merged."""
+"""The patterns of the detectors, the spans of a text that they find, and how overlapping ones are merged."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from drag_graph.ports.private_details import Finding
+import regex
+
+LIMIT = 30.0
+"""Seconds that a pattern may take for a text. A thread that exceeds its deadline ends after this time at the latest."""
+
+
+class Pattern:
+    """A compiled pattern of the package `regex`, which releases the interpreter lock while it matches.
+
+    Its methods raise TimeoutError after `limit` seconds.
+    """
+
+    def __init__(self, pattern: str, flags: int = 0, *, limit: float = LIMIT) -> None:
+        compiled = regex.compile(pattern, flags=flags)
+        self.finditer = partial(compiled.finditer, timeout=limit)
+        self.fullmatch = partial(compiled.fullmatch, timeout=limit)
+        self.match = partial(compiled.match, timeout=limit)
+        self.search = partial(compiled.search, timeout=limit)
+        self.split = partial(compiled.split, timeout=limit)
+        self.sub = partial(compiled.sub, timeout=limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,31 +39,14 @@ class Span:
         return self.start < end and start < self.end
 
 
-class Generalised:
-    """A text with its findings replaced, and the mapping of places between it and the original."""
-
-    def __init__(self, text: str, findings: Sequence[Finding]) -> None:
-        self.text, at = "", 0
-        self._moves = [(0, 0)]
-        for item in findings:
-            self.text += text[at : item.start] + item.replacement
-            at = item.end
-            self._moves.append((at, len(self.text)))
-        self.text += text[at:]
-
-    def place(self, original: int) -> int:
-        """Return the place in this text of a place of the original that is not inside a finding."""
-        before, after = max(move for move in self._moves if move[0] <= original)
-        return original - before + after
-
-    def original(self, place: int) -> int:
-        """Return the place in the original of a place of this text that is not inside a replacement."""
-        before, after = max(move for move in self._moves if move[1] <= place)
-        return place - after + before
-
-
 def spans_of(
-    pattern: Any, text: str, kind: str, detector: str, group: int | str = 0, *, parts: Iterable[tuple[int, int]] | None = None
+    pattern: Pattern,
+    text: str,
+    kind: str,
+    detector: str,
+    group: int | str = 0,
+    *,
+    parts: Iterable[tuple[int, int]] | None = None,
 ) -> Iterator[Span]:
     """Yield a span for each match of a pattern, or of one of its groups, in a text or in parts of it."""
     for low, high in ((0, len(text)),) if parts is None else parts:

@@ -10,8 +10,7 @@ from phonenumbers import PhoneNumberMatcher
 from presidio_analyzer import Pattern as PresidioPattern
 from presidio_analyzer import predefined_recognizers as presidio
 
-from drag_graph.privacy.safe_patterns import Pattern
-from drag_graph.privacy.spans import Span, spans_of
+from drag_graph.privacy.spans import Pattern, Span, spans_of
 
 _compile = partial(Pattern, flags=regex.IGNORECASE)
 EMAIL = _compile(

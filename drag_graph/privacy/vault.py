@@ -9,6 +9,7 @@ import json
 import os
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -211,11 +212,9 @@ def _keyring() -> Any:
     import keyring
     from keyring.errors import KeyringError
 
-    try:
+    with suppress(KeyringError, RuntimeError):
         system_keyring = keyring.get_keyring()
-        usable = system_keyring.priority >= 1
-        if usable:
+        if system_keyring.priority >= 1:
             system_keyring.get_password(SERVICE, KEY_NAME)
-    except (KeyringError, RuntimeError):
-        return None
-    return system_keyring if usable else None
+            return system_keyring
+    return None

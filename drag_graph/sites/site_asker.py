@@ -1,7 +1,7 @@
 """Ask and audit at a site: the student's answer if it is sure, else the cloud's (DGRAG, section 3.3; docs/how-to/sites.md)."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,42 +20,36 @@ from drag_graph.sites.model_gate import compare
 from drag_graph.sites.wire import CloudAnswer, GivenLine, SiteReply
 
 
+@dataclass(eq=False)
 class SiteAsker:
-    """Answers questions at a site, and asks the cloud if the local answer is not sure. Not thread-safe."""
+    """Answers questions at a site, and asks the cloud if the local answer is not sure. Not thread-safe.
 
-    def __init__(
-        self,
-        asker: Asker,
-        embedder: Embedder,
-        client: CloudClient,
-        candidates: int,
-        agreement: float,
-        *,
-        judging: Student | None = None,
-    ) -> None:
-        """`judging` is the student if it judges its own answers; None for the formula."""
-        self._asker = asker
-        self._embedder = embedder
-        self._client = client
-        self._candidates = candidates
-        self._agreement = agreement
-        self._judging = judging
+    `judging` is the student if it judges its own answers; None for the formula.
+    """
+
+    asker: Asker
+    embedder: Embedder
+    client: CloudClient
+    candidates: int
+    agreement: float
+    judging: Student | None = None
 
     def ask(self, query: Query) -> AskResult:
         """Ask a question. If the cloud cannot help, the local answer states the reason. Raises ReplyError and Withheld."""
-        answers = self._asker.several(query, self._candidates)
-        verdict = verdict_on(answers, self._embedder, self._agreement, self._judging)
+        answers = self.asker.several(query, self.candidates)
+        verdict = verdict_on(answers, self.embedder, self.agreement, self.judging)
         best, reply, problem = answers[verdict.best], None, ""
         if not verdict.is_sure:
             try:
-                reply = self._client.ask(best.answer.question, best.answer.options)
+                reply = self.client.ask(best.answer.question, best.answer.options)
             except (CloudError, Withheld) as error:
                 problem = str(error)
             else:
                 if reply.answer.strip() and reply.lines:
-                    return self._asker.keep(_cloud_result(best, reply, query, _facts(verdict, reply)))
+                    return self.asker.keep(_cloud_result(best, reply, query, _facts(verdict, reply)))
                 problem = reply.problem or ("it has no answer" if reply.lines else "no site has released a line for it")
-        return self._asker.keep(_with_facts(best, _facts(verdict, reply, problem)))
+        snapshot = {**best.answer.snapshot, "site": _facts(verdict, reply, problem)}
+        return self.asker.keep(replace(best, answer=best.answer.model_copy(update={"snapshot": snapshot})))
 
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
         """Ask every line, as `Asker.ask_all` does."""
@@ -68,7 +62,7 @@ class SiteAsker:
                 try:
                     report.answers.append(self.ask(line.query))
                 except (ReplyError, Withheld) as error:
-                    report.answers.append(self._asker.failed(line.query, str(error)))
+                    report.answers.append(self.asker.failed(line.query, str(error)))
                 on_answer(0.0)
         except (ModelError, StoreError) as error:
             report.stopped = error
@@ -132,11 +126,6 @@ def _facts(verdict: Verdict, reply: CloudAnswer | None = None, problem: str = ""
     if reply is not None:
         facts |= reply.model_dump(mode="json", include={"asked", "missing", "seconds"})
     return facts
-
-
-def _with_facts(result: AskResult, facts: dict[str, Any]) -> AskResult:
-    snapshot = {**result.answer.snapshot, "site": facts}
-    return replace(result, answer=result.answer.model_copy(update={"snapshot": snapshot}))
 
 
 def _cloud_result(local: AskResult, reply: CloudAnswer, query: Query, facts: dict[str, Any]) -> AskResult:

@@ -58,15 +58,15 @@ class Traffic:
 
     def last_sync(self) -> dict[str, Any]:
         """Return time and counts of the last update of the cloud; empty if there was none."""
-        if not self._path.exists():
-            return {}
-        with SqliteFile(TRAFFIC_LOG, self._path, read_only=True) as file, file.reading() as rows:
-            row = rows.execute("SELECT value FROM notes WHERE name = 'sync'").fetchone()
-            return dict(json.loads(row[0])) if row else {}
+        values = self._read("SELECT value FROM notes WHERE name = 'sync'")
+        return dict(json.loads(values[0][0])) if values else {}
 
     def rows(self) -> list[TrafficRow]:
         """Return all traffic by day and kind."""
+        return [TrafficRow(*row) for row in self._read("SELECT * FROM traffic ORDER BY day, kind")]
+
+    def _read(self, statement: str) -> list[Any]:
         if not self._path.exists():
             return []
         with SqliteFile(TRAFFIC_LOG, self._path, read_only=True) as file, file.reading() as rows:
-            return [TrafficRow(*row) for row in rows.execute("SELECT * FROM traffic ORDER BY day, kind")]
+            return rows.execute(statement).fetchall()

@@ -18,7 +18,7 @@ from canaries import CANARIES
 
 from drag_graph.__main__ import main
 from drag_graph.compose.store_opening import open_store
-from drag_graph.privacy import gate_opening as opening
+from drag_graph.privacy import privacy_gate as opening
 from drag_graph.privacy.vault import Vault
 from drag_graph.settings import Settings
 from drag_graph.testing.rewriting import ToldRewriter

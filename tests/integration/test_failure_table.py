@@ -18,7 +18,7 @@ from drag_graph.models.chat_client import complete
 from drag_graph.models.embedders.served_embedder import ServedEmbedder
 from drag_graph.models.model_server import Server
 from drag_graph.models.students.served_student import ServedStudent
-from drag_graph.models.teachers.reply_validation import parse_reply
+from drag_graph.models.teachers.reply_reading import parse_reply
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.model_roles import Prompt
 from drag_graph.ports.teacher_replies import EvidenceReply, TriplesReply

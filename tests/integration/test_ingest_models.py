@@ -12,7 +12,7 @@ from drag_graph.compose.document_setup import make_ingester
 from drag_graph.documents.document_files import files_in
 from drag_graph.errors import BudgetReached, Interrupted
 from drag_graph.inputs import make_query
-from drag_graph.privacy import gate_opening as opening
+from drag_graph.privacy import privacy_gate as opening
 from drag_graph.settings import Settings
 from drag_graph.testing.rewriting import ToldRewriter
 from drag_graph.testing.server import Fault, Say, ScriptedServer

@@ -83,7 +83,7 @@ class TestGoodReplies:
         def evidence(request):
             if "response_format" not in request.body:
                 return Say({"evidence": FACTS})
-            teacher.use_words()  # as another thread does while this request is under way
+            teacher.by_schema = False  # as another thread does while this request is under way
             return Fault(400, message="response_format is not supported")
 
         server.always("evidence", evidence)

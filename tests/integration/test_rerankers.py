@@ -18,7 +18,7 @@ from drag_graph.models.model_server import Server
 from drag_graph.models.rerankers.cross_encoder import CrossEncoderReranker
 from drag_graph.models.rerankers.likelihood_reranker import LikelihoodReranker
 from drag_graph.models.rerankers.served_reranker import ServedReranker
-from drag_graph.privacy import gate_opening
+from drag_graph.privacy import privacy_gate
 from drag_graph.settings import Settings
 from drag_graph.testing.rerankers import QUESTION, TEXTS, RerankerContract
 from drag_graph.testing.rewriting import ToldRewriter
@@ -192,7 +192,7 @@ def test_a_remote_reranker_without_a_gate_is_refused():
 
 
 def test_a_remote_reranker_sees_no_private_line_and_no_original(tmp_path, server, monkeypatch):
-    monkeypatch.setattr(gate_opening, "local_rewriter", lambda _level: ToldRewriter({PERSON: ("PERSON", "Person A")}))
+    monkeypatch.setattr(privacy_gate, "local_rewriter", lambda _level: ToldRewriter({PERSON: ("PERSON", "Person A")}))
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "told.txt").write_text(f"{PERSON} visits the clinic of the town.\n\n{CLINIC}")
     away = server.url.replace("127.0.0.1", "127.1")  # counts as another machine

@@ -10,7 +10,7 @@ from service_clients import QUESTION, TEXTS, events_of, filled_graph, local_clie
 
 from drag_graph import errors
 from drag_graph.errors import StoreUnavailable
-from drag_graph.privacy import gate_opening
+from drag_graph.privacy import privacy_gate
 from drag_graph.service import monitoring_routes
 from drag_graph.service.errors import STATUSES, body_of, status_of
 from drag_graph.service.service_state import ServiceState
@@ -107,7 +107,7 @@ def test_communities(client, graph):
 
 
 def test_privacy_check(client, graph, monkeypatch):
-    monkeypatch.setattr(gate_opening, "local_rewriter", lambda _level: ToldRewriter({"harbour": ("PLACE", "a place")}))
+    monkeypatch.setattr(privacy_gate, "local_rewriter", lambda _level: ToldRewriter({"harbour": ("PLACE", "a place")}))
     checked = client.post("/api/v1/privacy/check", json={"questions": [QUESTION]})
     assert checked.json() == graph.privacy.check([QUESTION]).to_dict()
     assert checked.json()["queries"][0]["outgoing"] == "What drives the turbine of the a place crane?"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from service_clients import QUESTION, filled_graph, served_client
 
-from drag_graph.privacy import gate_opening
+from drag_graph.privacy import privacy_gate
 from drag_graph.testing.rewriting import ToldRewriter
 
 QUIET = {"deadline": None, "database": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
@@ -15,7 +15,7 @@ def schema(tmp_path_factory):
     import schemathesis
 
     with filled_graph(tmp_path_factory.mktemp("service")) as graph, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(gate_opening, "local_rewriter", lambda _level: ToldRewriter({}))
+        patched.setattr(privacy_gate, "local_rewriter", lambda _level: ToldRewriter({}))
         graph.ask(QUESTION)
         with served_client(graph) as client:
             yield schemathesis.openapi.from_url(f"{client.base_url}/openapi.json")

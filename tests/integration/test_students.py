@@ -468,7 +468,7 @@ def test_impossible_quantisation_logs_a_warning(plain_model, monkeypatch, caplog
     monkeypatch.setattr(module, "_device", lambda: "cpu")
     with caplog.at_level(logging.WARNING):
         student = TransformersModel(plain_model, quantisation=quantisation)
-    assert student.running_on == "cpu"
+    assert student.rungs[0] == "cpu"
     assert quantisation in caplog.text
 
 
@@ -477,7 +477,7 @@ def test_weights_of_four_bits_run_on_any_machine(plain_model):
     model, full = (TransformersModel(plain_model, quantisation=quantisation) for quantisation in ("4bit", "none"))
     student = CausalStudent(model)
     assert sum(student.answer(make_prompt(student)).probabilities) == pytest.approx(1)
-    assert model.running_on == "4bit"
+    assert model.rungs[0] == "4bit"
     assert model._model().get_memory_footprint() < 0.6 * full._model().get_memory_footprint()
 
 
@@ -509,7 +509,7 @@ def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkey
     with caplog.at_level(logging.WARNING):
         reply = student.answer(make_prompt(student, options=options))
     assert memory.tried == ["none", "8bit", "4bit"]
-    assert model.running_on == "4bit"
+    assert model.rungs[0] == "4bit"
     assert caplog.text.count("out of memory") == 2
     assert reply == student_of(plain_model).answer(make_prompt(student, options=options))
 

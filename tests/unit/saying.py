@@ -10,7 +10,7 @@ from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
 from drag_graph.model import TeacherCall
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
-from drag_graph.models.teachers.reply_validation import parse_reply
+from drag_graph.models.teachers.reply_reading import parse_reply
 from drag_graph.ports.model_roles import TeacherReply
 from drag_graph.settings import load_settings
 

@@ -1,7 +1,7 @@
 """Small builders for the tests of the steps."""
 
 from drag_graph.model import Evidence, Query, TeacherCall
-from drag_graph.models.teachers.reply_validation import parse_reply
+from drag_graph.models.teachers.reply_reading import parse_reply
 from drag_graph.ports.model_roles import TeacherReply
 from drag_graph.ports.teacher_replies import REPLIES
 

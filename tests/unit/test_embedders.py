@@ -154,11 +154,6 @@ def test_lexical_counts_each_character_of_a_script_without_spaces():
     assert LexicalEmbedder().count_tokens("公司总部位于宁波, café P-17") == 8 + 5
 
 
-def test_lexical_needs_a_dimension():
-    with pytest.raises(ConfigurationError):
-        LexicalEmbedder(0)
-
-
 def test_minilm_has_its_public_name_and_counts_without_its_model():
     fresh = LocalEmbedder()
     assert (fresh.name, fresh.dimension) == (MINILM, 384)

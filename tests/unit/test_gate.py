@@ -22,9 +22,9 @@ from drag_graph.ports.private_details import Finding, Kept, Rewritten
 from drag_graph.ports.question_gate import WITHHELD
 from drag_graph.privacy import failsafe_rewriter as guarded
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
-from drag_graph.privacy.preview import preview, preview_totals
+from drag_graph.privacy.gate_reports import preview, preview_totals
 from drag_graph.privacy.privacy_gate import PrivacyGate
-from drag_graph.privacy.safe_patterns import Pattern
+from drag_graph.privacy.spans import Pattern
 from drag_graph.privacy.vault import Vault
 from drag_graph.report.privacy_views import privacy_page
 from drag_graph.testing.rewriting import ToldRewriter

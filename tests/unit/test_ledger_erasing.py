@@ -9,7 +9,7 @@ from drag_graph.inputs import make_query
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
 from drag_graph.ledger.tape import Attempt
-from drag_graph.models.teachers.reply_validation import parse_reply
+from drag_graph.models.teachers.reply_reading import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.run_journal import Entry, QueryResult
 from drag_graph.ports.teacher_replies import EvidenceReply

@@ -2,8 +2,7 @@
 
 import pytest
 
-from drag_graph.distill.patterns.confidence import CONFIDENCE, confidence
-from drag_graph.distill.patterns.reader import ExtractedTriple, extract
+from drag_graph.distill.patterns.reader import CONFIDENCE, ExtractedTriple, extract
 
 
 def parts(text: str) -> list[tuple[str, str, str]]:
@@ -43,7 +42,7 @@ READ = [
 def test_each_construction_is_read_by_its_rule(text, expected, rule):
     found = [t for t in extract(text) if (t.subject, t.predicate, t.object) == expected]
     assert [t.rule for t in found] == [rule], parts(text)
-    assert found[0].confidence == confidence(rule)
+    assert found[0].confidence == CONFIDENCE[rule]
 
 
 def test_conjunctions_of_subjects_objects_and_verbs_are_told_apart():
@@ -153,7 +152,7 @@ def test_ends_differ_and_no_triple_comes_twice():
 
 
 def test_the_parenthesis_is_worth_less_than_any_strong_rule():
-    assert confidence("parenthesis") < 0.7 <= min(confidence(rule) for rule in ("copula", "passive", "verb", "used_for"))
+    assert CONFIDENCE["parenthesis"] < 0.7 <= min(CONFIDENCE[rule] for rule in ("copula", "passive", "verb", "used_for"))
     assert all(0 <= value <= 1 for value in CONFIDENCE.values())
 
 

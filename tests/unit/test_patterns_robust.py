@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.extraction_metrics import content_words, coverage
-from drag_graph.distill.patterns.context import FINITE
 from drag_graph.distill.patterns.reader import extract
-from drag_graph.distill.patterns.tagging import tag
+from drag_graph.distill.patterns.tagging import FINITE, tag
 from drag_graph.distill.patterns.text import MAX_CHARACTERS, MAX_TOKENS, join, sentences
 from drag_graph.distill.patterns.verbs import forms, third_person
 from drag_graph.distill.patterns.words import lexicon

@@ -22,7 +22,7 @@ from drag_graph.errors import (
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
 from drag_graph.models.teachers.curated_teacher import CuratedTeacher
-from drag_graph.models.teachers.reply_validation import parse_reply
+from drag_graph.models.teachers.reply_reading import parse_reply
 from drag_graph.ports.teacher_replies import TriplesReply
 from drag_graph.testing.dict_store import DictStore
 from tests.unit.saying import SayingTeacher, distiller

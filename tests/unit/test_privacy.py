@@ -11,9 +11,8 @@ from drag_graph.models import spacy_model as english
 from drag_graph.ports.private_details import texts_by_field
 from drag_graph.privacy import local_rewriter as rewrite
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
-from drag_graph.privacy.gate_opening import open_gate
 from drag_graph.privacy.local_rewriter import guard, local_rewriter
-from drag_graph.privacy.privacy_gate import PrivacyGate
+from drag_graph.privacy.privacy_gate import PrivacyGate, open_gate
 
 OPTIONS = ["Mitosis", "Meiosis", "Osmosis", "Diffusion"]
 

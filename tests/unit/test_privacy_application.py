@@ -12,8 +12,8 @@ from drag_graph.identity import query_id
 from drag_graph.model import Answer
 from drag_graph.models import spacy_model
 from drag_graph.ports.private_details import Finding
-from drag_graph.privacy import gate_opening
-from drag_graph.privacy.reveal import revealed
+from drag_graph.privacy import privacy_gate
+from drag_graph.privacy.gate_reports import revealed
 from drag_graph.privacy.vault import Original, Vault
 from drag_graph.testing.rewriting import ToldRewriter
 
@@ -30,7 +30,7 @@ def levels(monkeypatch):
         opened.append(level)
         return ToldRewriter({NAME: ("PERSON", "Person A")})
 
-    monkeypatch.setattr(gate_opening, "local_rewriter", rewriter)
+    monkeypatch.setattr(privacy_gate, "local_rewriter", rewriter)
     return opened
 
 

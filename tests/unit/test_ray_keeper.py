@@ -8,7 +8,7 @@ from drag_graph.errors import Interrupted, Withheld
 from drag_graph.inputs import make_query
 from drag_graph.jobs.ray.keeper import Keeper
 from drag_graph.ledger.budget import Reservation
-from drag_graph.privacy import gate_opening as opening
+from drag_graph.privacy import privacy_gate as opening
 from drag_graph.testing.rewriting import ToldRewriter
 
 

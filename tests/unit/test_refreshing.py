@@ -14,7 +14,7 @@ from drag_graph.ledger.journal import start_run
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
-from drag_graph.models.teachers.reply_validation import parse_reply
+from drag_graph.models.teachers.reply_reading import parse_reply
 from drag_graph.ports.model_roles import TeacherReply
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.models.refusal_reasons import _PLAIN, LONGEST_REASON, reason_of
+from drag_graph.models.provider_errors import _PLAIN, LONGEST_REASON, reason_of
 
 KEY = "the-secret-key-4711"
 PROMPT = "Why does Zo\u00eb take aspirin for her weak heart in \u5317\u4eac?\n0. Aspirin thins the blood."

@@ -15,9 +15,9 @@ from drag_graph.models.teachers.reply_reading import (
     fit,
     is_refusal,
     join,
+    parse_reply,
     read,
 )
-from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply, StatementsReply, TriplesReply
 

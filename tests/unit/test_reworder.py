@@ -10,7 +10,7 @@ from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.inputs import make_query
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.private_details import Finding, Kept, Rewritten
-from drag_graph.privacy import gate_opening as opening
+from drag_graph.privacy import privacy_gate as opening
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
 from drag_graph.privacy.model_rewriter import Reworder
 from drag_graph.privacy.privacy_gate import PrivacyGate

@@ -20,7 +20,7 @@ from drag_graph.ledger.journal import start_run
 from drag_graph.ledger.tape import Attempt, call_id, request_key
 from drag_graph.ledger.tape_files import TapeTeacher
 from drag_graph.model import Query
-from drag_graph.models.teachers.reply_validation import parse_reply
+from drag_graph.models.teachers.reply_reading import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.run_journal import Entry, QueryResult
 from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from drag_graph.model import ENTITY_TYPES
 from drag_graph.models.teachers.bounded_schema import bounded_schema, longest
-from drag_graph.models.teachers.reply_validation import parse_reply
+from drag_graph.models.teachers.reply_reading import parse_reply
 from drag_graph.ports.teacher_replies import REPLIES, EvidenceReply, ScoresReply, TriplesReply
 
 TRIPLE = {"subject": "a", "predicate": "b", "object": "c", "confidence": 0.5, "evidence": [0]}

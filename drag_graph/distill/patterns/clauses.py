@@ -44,8 +44,7 @@ def expletive(group: list[Token], rest: list[Token]) -> bool:
 
 def unmarked(tokens: list[Token]) -> list[Token]:
     """Return a predicate without punctuation."""
-    words = [token for token in tokens if token.tag not in {",", ";", ":"}]
-    return lowered(words)
+    return lowered([token for token in tokens if token.tag not in {",", ";", ":"}])
 
 
 def lowered(tokens: list[Token]) -> list[Token]:

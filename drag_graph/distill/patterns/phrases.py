@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from drag_graph.distill.patterns import words as w
-from drag_graph.distill.patterns.context import FINITE, NOMINAL
+from drag_graph.distill.patterns.tagging import FINITE, NOMINAL
 from drag_graph.distill.patterns.text import Token
 from drag_graph.distill.patterns.verbs import THIRD, forms
 
@@ -81,10 +81,7 @@ def group_end(tokens: list[Token], start: int) -> int:
 
 def first_finite(tokens: list[Token], start: int = 0) -> int:
     """Return the place of the first finite verb from `start` on, or -1."""
-    for index in range(start, len(tokens)):
-        if tokens[index].tag in FINITE:
-            return index
-    return -1
+    return next((index for index in range(start, len(tokens)) if tokens[index].tag in FINITE), -1)
 
 
 def main_verb(tokens: list[Token]) -> int:
@@ -183,10 +180,7 @@ def singular(verb: Token) -> bool:
 
 def _until(tokens: list[Token], start: int) -> int:
     """Return the position of the next comma or semicolon inside the sentence, or the end."""
-    for index in range(start + 1, len(tokens)):
-        if tokens[index].tag in {",", ";"}:
-            return index
-    return len(tokens)
+    return next((index for index in range(start + 1, len(tokens)) if tokens[index].tag in {",", ";"}), len(tokens))
 
 
 class Segmenter:

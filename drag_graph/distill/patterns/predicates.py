@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from drag_graph.distill.patterns import words as w
-from drag_graph.distill.patterns.context import NOMINAL
 from drag_graph.distill.patterns.phrases import Segment, coordinated, copula, trim
+from drag_graph.distill.patterns.tagging import NOMINAL
 from drag_graph.distill.patterns.text import Token
 
 MAX_PREDICATE = 12
@@ -72,7 +72,6 @@ def _object(group: list[Token], body: list[Token], *, following: str | None, rul
         return [], group + body
     cut = _reduced(body) if more else len(body)
     verb, head = body[cut:], body[:cut]
-    results: list[Piece] = []
     if following == "to" and verbs and verbs[-1].low.startswith(_CAUSING):
         # "Heat causes water to evaporate" does not say that heat causes water.
         return [], group + head

@@ -15,7 +15,7 @@ from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget, Reservation
 from drag_graph.ledger.spending import dollars
 from drag_graph.ports.setting_types import Privacy
-from drag_graph.privacy.gate_opening import open_gate
+from drag_graph.privacy.privacy_gate import open_gate
 
 
 class Keeper:

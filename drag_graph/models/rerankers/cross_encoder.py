@@ -5,13 +5,11 @@ Code from a model's repository is never executed (`trust_remote_code` is off). W
 
 import threading
 from collections.abc import Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-from drag_graph.errors import MissingExtra, UnknownModel
+from drag_graph.errors import UnknownModel
 from drag_graph.log import slow
-from drag_graph.process_environment import prepare_libraries
+from drag_graph.models.transformers_runtime import model_source
 
 LONGEST = 512
 """Tokens that a question and a text may have together. A longer text is cut."""
@@ -24,19 +22,11 @@ class CrossEncoderReranker:
 
     def __init__(self, name_or_path: str) -> None:
         """Raise MissingExtra without torch or transformers. A missing model raises UnknownModel on first use."""
-        for package in ("torch", "transformers"):
-            if find_spec(package) is None:
-                raise MissingExtra(f"The reranker {name_or_path!r} needs the package {package}.", extra="local")
-        prepare_libraries()
-        folder = Path(name_or_path).expanduser()
-        self._source = str(folder) if folder.is_dir() else name_or_path
+        self._source = model_source("reranker", name_or_path)
         self._name = name_or_path
+        self.name = f"transformers:{name_or_path}"
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        return f"transformers:{self._name}"
 
     def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         import torch

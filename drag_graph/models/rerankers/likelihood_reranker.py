@@ -16,12 +16,9 @@ class LikelihoodReranker:
     """
 
     def __init__(self, model: CausalModel) -> None:
+        self.name = model.name
         self._model = model
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         with self._lock:

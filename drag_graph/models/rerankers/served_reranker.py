@@ -13,11 +13,8 @@ class ServedReranker:
     """A served rerank model. All texts of a question are in one call, which is repeated as in `chat_client.complete`."""
 
     def __init__(self, server: Server) -> None:
+        self.name = server.model
         self._server = server
-
-    @property
-    def name(self) -> str:
-        return self._server.model
 
     def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         entries = rerank(self._server, question, texts) if texts else []

@@ -11,12 +11,10 @@ from drag_graph.models.causal_model import CausalModel, Form, check_room, log_li
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.students.choice_parsing import parse_label
 from drag_graph.models.students.open_answers import answer_openly
-from drag_graph.models.students.option_scoring import TEXT_SCORINGS, option_scores, softmax
+from drag_graph.models.students.option_scoring import TEXT_SCORINGS, UNMEASURED, option_scores, softmax
 from drag_graph.ports.model_roles import PLAIN, Layout, OnToken, Prompt, StudentReply
 
 MAX_CHOICE_TOKENS = 64
-UNMEASURED = 0.5
-"""Confidence of a choice that was read from a reply."""
 REMEMBERED_OPTIONS = 4_096
 _NEXT_SECTION = "\n["
 
@@ -34,15 +32,12 @@ class CausalStudent:
     """
 
     def __init__(self, model: CausalModel, *, scoring: Scoring = "auto") -> None:
+        self.name = model.name
         self._model = model
         self.scoring: Scoring = "option-text-mutual-info" if scoring == "auto" else scoring
         self._lock = threading.RLock()
         # An evaluation repeats a question in every mode.
         self._sums_unaided = lru_cache(maxsize=REMEMBERED_OPTIONS)(self._log_likelihoods_unaided)
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     def layout(self, *, is_open: bool) -> Layout:
         """Plain and without a list of options if their text is scored (measured in docs/measurements/students.md).

@@ -51,15 +51,13 @@ class NearestStudent:
     something else fits nearly as well; 0 for an abstention.
     """
 
+    name = "nearest"
+
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         family = next((family for family in TEMPERATURES if embedder.name.startswith(family)), "minilm")
         self._aided, self._unaided = TEMPERATURES[family]
         self._answers = np.array(ANSWERS[family])
-
-    @property
-    def name(self) -> str:
-        return "nearest"
 
     def layout(self, *, is_open: bool) -> Layout:  # noqa: ARG002 - the same for both
         return Layout()

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from drag_graph.errors import MalformedReply
 from drag_graph.model import Scoring
 
+UNMEASURED = 0.5
+"""Confidence of an answer without likelihoods, such as a choice that was read from a reply."""
 TEXT_SCORINGS = ("option-text", "option-text-norm", "option-text-mutual-info")
 
 

@@ -16,11 +16,9 @@ from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.students.choice_parsing import parse_label
 from drag_graph.models.students.open_answers import answer_openly
-from drag_graph.models.students.option_scoring import TEXT_SCORINGS
+from drag_graph.models.students.option_scoring import TEXT_SCORINGS, UNMEASURED
 from drag_graph.ports.model_roles import Layout, OnToken, Prompt, StudentReply
 
-UNMEASURED = 0.5
-"""Confidence of an answer without log-probabilities."""
 MAX_CHOICE_TOKENS = 1024
 """Tokens of a reply to a question with options, which may contain reasoning."""
 TOP_LOGPROBS = 20
@@ -49,16 +47,12 @@ class ServedStudent:
             raise ConfigurationError(
                 message, hint="Use `scoring=letter`, `scoring=reply`, or a student in this process (gguf:FILE)."
             )
-        self._model = server.model
+        self.name = server.model
         self._server = server
         self._sampling: dict[str, Any] = {"temperature": 0.0} if seed is None else {"temperature": 0.0, "seed": seed}
         self._requested_scoring = scoring
         self.scoring: Scoring = "letter" if scoring == "auto" else scoring
         """The scoring in use. `auto` begins with `letter` and changes to `reply` if the server has no log-probabilities."""
-
-    @property
-    def name(self) -> str:
-        return self._model
 
     def layout(self, *, is_open: bool) -> Layout:  # noqa: ARG002 - the same for both
         return Layout()
@@ -66,11 +60,11 @@ class ServedStudent:
     @cached_property
     def context_window(self) -> int:
         """The context window in the catalogue, else 4096 tokens."""
-        return context_window(self._model)
+        return context_window(self.name)
 
     def count_tokens(self, text: str) -> int:
         """Return the tokens of `text`: exact for OpenAI's models, an estimate for others."""
-        return count_text(self._model, text)
+        return count_text(self.name, text)
 
     def answer(self, prompt: Prompt, on_token: OnToken | None = None) -> StudentReply:
         if not prompt.options:
@@ -85,13 +79,13 @@ class ServedStudent:
             confidence = _mean_probability(_tokens(completion.logprobs), text)
             return StudentReply(text, None, confidence, truncated=completion.finish_reason == "length")
         if completion.finish_reason == "length":
-            message = f"The student {self._model!r} was cut off before its answer."
+            message = f"The student {self.name!r} was cut off before its answer."
             raise TruncatedReply(message, hint="Raise `max_answer_tokens=TOKENS`.", raw=completion.text)
-        raise MalformedReply(f"The student {self._model!r} returned an empty answer.", raw=completion.text)
+        raise MalformedReply(f"The student {self.name!r} returned an empty answer.", raw=completion.text)
 
     def _choice(self, prompt: Prompt, messages: Sequence[Mapping[str, str]], completion: Completion) -> StudentReply:
         if completion.text and not _tokens(completion.logprobs):
-            message, hint = f"The student {self._model!r} sends no log-probabilities.", "Use `scoring=reply`."
+            message, hint = f"The student {self.name!r} sends no log-probabilities.", "Use `scoring=reply`."
             self._switch_to_reply(MalformedReply(message, hint=hint, raw=completion.text))
         reply = _read_choice(prompt.options, completion)
         if reply is not None:
@@ -118,7 +112,7 @@ class ServedStudent:
                 completion = ask()  # some servers reject what they do not support
                 self._switch_to_reply(error)
         if completion.finish_reason == "content_filter":
-            raise RefusedReply(f"The student {self._model!r} declined to answer.", raw=completion.text)
+            raise RefusedReply(f"The student {self.name!r} declined to answer.", raw=completion.text)
         return completion
 
     def _switch_to_reply(self, reason: ReplyError) -> None:

@@ -18,8 +18,7 @@ from drag_graph.ledger.budget import in_dollars
 from drag_graph.ledger.spending import Standing, nanos, nanos_of_limit
 from drag_graph.ledger.tape import Attempt, request_key
 from drag_graph.models.chat_client import read_completion
-from drag_graph.models.model_catalogue import batch_price_of
-from drag_graph.models.teachers.highest_price import highest_price
+from drag_graph.models.model_catalogue import batch_price_of, highest_price
 from drag_graph.models.teachers.provider_batch_api import ENDPOINT, MOST_BYTES, MOST_REQUESTS, BatchApi, BatchState
 from drag_graph.models.teachers.reply_reading import Unreadable, fit, read
 from drag_graph.models.teachers.served_teacher import ServedTeacher, attempt_of
@@ -47,12 +46,10 @@ class BatchTeacher(Teacher):
         *,
         run_id: str,
         limit_usd: float | None = None,
-        most_requests: int = MOST_REQUESTS,
     ) -> None:
-        if inner.tape is None:
-            raise ValueError("a teacher that is asked in batches needs a tape")
+        assert inner.tape is not None
         self._inner, self._tape, self._api, self._records = inner, inner.tape, api, records
-        self._run_id, self._most_requests = run_id, most_requests
+        self._run_id = run_id
         self._limit = None if limit_usd is None else nanos_of_limit(limit_usd)
         self._lock = threading.Lock()
         self._queued: set[str] = set()
@@ -138,7 +135,7 @@ class BatchTeacher(Teacher):
                 if state is None:
                     self._create(batch)
                 else:
-                    self._submitted(batch, state)
+                    self._records.submitted(batch, state.id)
             if batch.status == SUBMITTED and not self._records.has_requests(batch.token):
                 batch.direct, batch.missing, batch.reason = {}, list(batch.keys), _GIVEN_UP
                 settled = self._records.close_batch(batch, None)
@@ -214,7 +211,7 @@ class BatchTeacher(Teacher):
             portion.append(queued)
             amounts.append(self._most(queued.request, by_schema))
             size += len(self._line(queued, by_schema))
-            if len(portion) >= self._most_requests or size >= MOST_BYTES:
+            if len(portion) >= MOST_REQUESTS or size >= MOST_BYTES:
                 break
         return portion, amounts
 
@@ -246,11 +243,8 @@ class BatchTeacher(Teacher):
             self._records.close_batch(batch, 0.0)
             return
         state = self._api.submit(b"".join(lines), batch.token)
-        self._submitted(batch, state)
-        log.event("batch submitted", batch=state.id, requests=len(lines))
-
-    def _submitted(self, batch: BatchRecord, state: BatchState) -> None:
         self._records.submitted(batch, state.id)
+        log.event("batch submitted", batch=state.id, requests=len(lines))
 
     def _state(self, batch: BatchRecord) -> BatchState:
         state = self._api.state(batch.batch_id)
@@ -293,7 +287,8 @@ class BatchTeacher(Teacher):
 
     def _take(self, batch: BatchRecord, queued: QueuedRequest, answer: Mapping[str, Any] | None) -> float:
         """Record a reply or the reason for its absence. Return its cost in US dollars."""
-        if answer is None or str(_part(answer, "error", "code")) in _NOT_ITS_FAULT:
+        error = (answer or {}).get("error")
+        if answer is None or (isinstance(error, Mapping) and str(error.get("code")) in _NOT_ITS_FAULT):
             batch.missing.append(queued.key)
             return 0.0
         messages, parameters = self._inner.first(queued.request, by_schema=batch.by_schema)
@@ -336,10 +331,3 @@ def recovery_hint(batch_id: str) -> str:
         "Run the same command again with the key of the batch, or give it up with "
         f"`drag-graph runs give-up {batch_id}`: it then counts as paid in full, and its requests are sent again."
     )
-
-
-def _part(answer: Any, *names: str) -> Any:
-    """Return the nested value of a line under these names, or None."""
-    for name in names:
-        answer = answer.get(name) if isinstance(answer, Mapping) else None
-    return answer

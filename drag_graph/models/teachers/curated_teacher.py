@@ -19,10 +19,10 @@ from drag_graph.errors import InputError, QueryInvalid, ReplyError
 from drag_graph.files import opened
 from drag_graph.identity import canonical_text, query_id, sha256_of
 from drag_graph.inputs import json_object, make_query
-from drag_graph.ledger.tape import call_id, request_key
+from drag_graph.ledger.tape import calls_of, request_key
 from drag_graph.model import TeacherCall
 from drag_graph.models.teachers.json_repair import clean, printable
-from drag_graph.models.teachers.reply_validation import parse_reply, valid_entries
+from drag_graph.models.teachers.reply_reading import parse_reply, valid_entries
 from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import EvidenceItem, Reply, TripleItem
 
@@ -52,6 +52,8 @@ class CuratedTeacher(Teacher):
     not UTF-8, or has no usable line.
     """
 
+    is_model = False
+
     def __init__(self, path: Path) -> None:
         self._path = path
         with opened(path, "Use curated:FILE with the path of a JSONL file.") as file:
@@ -77,10 +79,6 @@ class CuratedTeacher(Teacher):
         """The file name and the hash of its content, so that a changed file is distilled again."""
         return self._fingerprint
 
-    @property
-    def is_model(self) -> bool:
-        return False
-
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return the reply to the request's question. Raises ReplyError if the file has no line for it."""
         exact, loose = _keys(request.query.text, request.query.options)
@@ -94,17 +92,13 @@ class CuratedTeacher(Teacher):
         return TeacherReply(payload, self._call(request, payload))
 
     def _call(self, request: TeacherRequest, payload: Reply) -> TeacherCall:
-        key = request_key(self.name, request)
-        return TeacherCall(
-            id=call_id(request, key),
-            source_id=request.source.id,
-            stage=request.stage,
-            model=self.name,
-            prompt_version=PROMPT_VERSION,
-            request_sha256=key,
-            response_sha256=sha256_of(payload.model_dump(mode="json")),
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+        facts = {
+            "prompt_version": PROMPT_VERSION,
+            "request_sha256": request_key(self.name, request),
+            "response_sha256": sha256_of(payload.model_dump(mode="json")),
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        return calls_of(self.name, request, [facts])[0]
 
     def _take(self, number: int, line: bytes) -> None:
         """Store the usable parts of a line, and report the others."""

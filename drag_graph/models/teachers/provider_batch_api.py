@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
 from drag_graph.models.chat_client import Kind, manage
 from drag_graph.models.litellm_library import load_litellm, provider_of
-from drag_graph.models.model_names import litellm_name
+from drag_graph.models.model_catalogue import litellm_name
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 
@@ -35,6 +35,7 @@ _CLOCK_SKEW = timedelta(hours=1)
 _WITH_ADDRESS = frozenset({"hosted_vllm", "litellm_proxy"})
 _PROVIDERS = frozenset({"openai", "azure"})
 _NOT_THERE = frozenset({404, 405, 501})
+_ONE_BY_ONE = "Leave out `batch=True` to send the requests one by one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,6 @@ class BatchApi:
     """
 
     def __init__(self, server: Server) -> None:
-        check_support(server.model, server.base_url)
         self._server = server
 
     def body(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,11 +168,9 @@ class BatchApi:
                 raise ModelUnavailable(f"{where} accepts no batches now (HTTP {status}).", hint=hint) from error
             if may_be_gone:
                 return None
-            hint = "Leave out `batch=True` to send the requests one by one."
-            raise ConfigurationError(f"{where} has no batch API (HTTP {status}).", hint=hint) from error
+            raise ConfigurationError(f"{where} has no batch API (HTTP {status}).", hint=_ONE_BY_ONE) from error
         except (ValidationError, AttributeError, TypeError) as error:  # another service answers at this path
-            hint = "Leave out `batch=True` to send the requests one by one."
-            raise ModelUnavailable(f"{where} does not answer like a batch API.", hint=hint) from error
+            raise ModelUnavailable(f"{where} does not answer like a batch API.", hint=_ONE_BY_ONE) from error
 
 
 def _state(batch: Any) -> BatchState:

@@ -2,22 +2,24 @@
 
 The text is parsed strictly first (without reasoning, code fences and prose), then by `json-repair`, then as the records and
 calls that some models write instead of JSON. Nothing is guessed: NaN is not a number, a key with two values has none, and an
-unclosed document is cut off, not a shorter one.
+unclosed document is cut off, not a shorter one. Unusable entries are discarded with a reason, and the others are used.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from drag_graph.graph.grounding import Grounds
 from drag_graph.models.reasoning import without_reasoning
 from drag_graph.models.teachers.json_repair import LIKE_JSON, documents, looks_cut_off, repaired
 from drag_graph.models.teachers.reply_records import triple_entries
-from drag_graph.models.teachers.reply_validation import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest
-from drag_graph.ports.teacher_replies import EvidenceReply, Reply, ScoresReply, StatementsReply, TriplesReply
+from drag_graph.ports.teacher_replies import EvidenceReply, Item, Reply, ScoresReply, StatementsReply, TriplesReply
 
 R = TypeVar("R", bound=Reply)
+Entry = TypeVar("Entry", bound=Item)
 
 LONGEST_REPLY = 2_000_000
 _LONGEST_REFUSAL = 800
@@ -81,10 +83,8 @@ def join(partial: str, continuation: str) -> str:
     opened = re.match(r"\s*```[\w-]*[ \t]*\r?\n", continuation)
     if opened:
         continuation = continuation[opened.end() :]
-    for size in range(min(_OVERLAP, len(partial), len(continuation)), 7, -1):
-        if partial.endswith(continuation[:size]):
-            return partial + continuation[size:]
-    return partial + continuation
+    sizes = range(min(_OVERLAP, len(partial), len(continuation)), 7, -1)
+    return partial + continuation[next((size for size in sizes if partial.endswith(continuation[:size])), 0) :]
 
 
 def fit(reply: R, request: TeacherRequest) -> R:
@@ -174,3 +174,31 @@ def _lists_in(document: Any, depth: int) -> Iterator[list[Any]]:
             yield inner
         if depth and isinstance(inner, dict | list):
             yield from _lists_in(inner, depth - 1)
+
+
+def parse_reply(schema: type[R], document: Any) -> R:
+    """Validate a JSON document; a bare list is accepted as the list of the shape. An empty list is a valid reply.
+
+    Raises ValueError if the shape is wrong or no entry is usable; its message is for the model.
+    """
+    name = schema.schema_name
+    entries = document.get(name) if isinstance(document, Mapping) else document
+    if not isinstance(entries, list):
+        raise ValueError(f'the reply must be a JSON object with a list "{name}"')  # noqa: TRY004
+    usable, discarded = valid_entries(schema.item_type, name, entries)
+    if discarded and not usable:
+        raise ValueError(f"no usable entry; the first: {discarded[0]}")
+    return schema.model_validate({name: list(usable.values()), "discarded": discarded})
+
+
+def valid_entries(item_type: type[Entry], name: str, entries: Sequence[Any]) -> tuple[dict[int, Entry], list[str]]:
+    """Return the valid entries of the list `name` by position, and a reason for each invalid one."""
+    usable, discarded = dict[int, Entry](), []
+    for position, entry in enumerate(entries):
+        try:
+            usable[position] = item_type.model_validate(entry)
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            discarded.append(f"{name}[{position}]: {place and f'{place}: '}{first['msg']}")
+    return usable, discarded

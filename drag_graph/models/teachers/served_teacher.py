@@ -7,7 +7,8 @@ one leads to a bounded number of further requests (`_Exchange`). Only validated 
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from drag_graph import log
@@ -16,11 +17,10 @@ from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.models import chat_client
 from drag_graph.models.chat_client import Completion
-from drag_graph.models.model_catalogue import GGUF, Price, price_of
+from drag_graph.models.model_catalogue import GGUF, Price, highest_price, no_price_error, price_of
 from drag_graph.models.model_server import Server
 from drag_graph.models.provider_errors import RequestRejected
 from drag_graph.models.teachers.bounded_schema import bounded_schema, longest
-from drag_graph.models.teachers.highest_price import highest_price, no_price_error
 from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 from drag_graph.ports.setting_types import TEACHER_TOKENS
@@ -44,6 +44,7 @@ _REFORMULATE = (
 )
 
 
+@dataclass(eq=False)
 class ServedTeacher(Teacher):
     """A served model. Thread-safe.
 
@@ -51,33 +52,17 @@ class ServedTeacher(Teacher):
     Interrupted. `max_tokens` limits replies to requests without a limit of their own, and so the cost of a call.
     """
 
-    def __init__(
-        self,
-        server: Server,
-        *,
-        name: str = "",
-        tape: Tape | None = None,
-        budget: Budget | None = None,
-        max_tokens: int = TEACHER_TOKENS,
-        check: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._model = name or server.model
-        self._server = server
-        self._bounded = self._model.startswith(GGUF) or server.is_local
-        self._tape = tape
-        self._budget = budget or Budget()
-        self._max_tokens = max_tokens
-        self._check = check
-        self._by_schema: bool | None = None
+    server: Server
+    _: KW_ONLY
+    name: str = ""
+    tape: Tape | None = None
+    budget: Budget = field(default_factory=Budget)
+    max_tokens: int = TEACHER_TOKENS
+    check: Callable[[], None] = lambda: None
 
-    @property
-    def name(self) -> str:
-        return self._model
-
-    @property
-    def tape(self) -> Tape | None:
-        """The tape that records the replies."""
-        return self._tape
+    def __post_init__(self) -> None:
+        self.name = self.name or self.server.model
+        self._bounded = self.name.startswith(GGUF) or self.server.is_local
 
     def ask(self, request: TeacherRequest, *, before: Attempt | None = None, booked: bool = False) -> TeacherReply:
         """Return the recorded reply to the same request, else the model's reply, validated and recorded.
@@ -88,7 +73,7 @@ class ServedTeacher(Teacher):
         Raises the ModelErrors of `chat_client.complete`, BudgetReached, and a ReplyError if further requests did not help. The
         ledger keeps its `raw` text. `spent` of each error is the cost until then.
         """
-        recorded = self._tape.find(self._model, request) if self._tape is not None else None
+        recorded = self.tape.find(self.name, request) if self.tape is not None else None
         if recorded is not None:
             return recorded
         exchange = _Exchange(self, request, [before] if before else [], booked=int(booked and before is not None))
@@ -101,8 +86,8 @@ class ServedTeacher(Teacher):
             error.spent = exchange.spent()
             if isinstance(error, ReplyError):
                 status = "quarantined"
-                if self._tape is not None:
-                    self._tape.quarantine(self._model, request, error, exchange.attempts)
+                if self.tape is not None:
+                    self.tape.quarantine(self.name, request, error, exchange.attempts)
                     error.hint = f"{error.hint} `drag-graph tape quarantined` shows the raw reply.".strip()
             raise
         finally:
@@ -114,21 +99,15 @@ class ServedTeacher(Teacher):
 
     def keep(self, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
         """Record a validated reply with its calls. Return it, or the reply that was recorded earlier."""
-        if self._tape is not None:
-            return self._tape.record(self._model, request, payload, attempts)
-        *earlier, call = calls_of(self._model, request, [attempt.facts(self._model) for attempt in attempts])
+        if self.tape is not None:
+            return self.tape.record(self.name, request, payload, attempts)
+        *earlier, call = calls_of(self.name, request, [attempt.facts(self.name) for attempt in attempts])
         return TeacherReply(payload, call, requests=len(attempts), earlier=tuple(earlier))
 
-    @property
+    @cached_property
     def by_schema(self) -> bool:
-        """Whether the shape of a reply is requested as a JSON schema; else in the prompt."""
-        if self._by_schema is None:
-            self._by_schema = self._server.takes_schemas
-        return self._by_schema
-
-    def use_words(self) -> None:
-        """Remember that the server does not support JSON schemas."""
-        self._by_schema = False
+        """Whether the shape of a reply is requested as a JSON schema; else in the prompt. Set after a server rejects one."""
+        return self.server.takes_schemas
 
     def first(self, request: TeacherRequest, *, by_schema: bool) -> tuple[list[Message], dict[str, Any]]:
         """Return the messages and parameters of the first request."""
@@ -137,11 +116,11 @@ class ServedTeacher(Teacher):
 
     def check_privacy(self, request: TeacherRequest) -> None:
         """Raise Withheld if the request must not leave this machine."""
-        chat_client.check_privacy(self._server, {"messages": request.messages})
+        chat_client.check_privacy(self.server, {"messages": request.messages})
 
     def parameters(self, request: TeacherRequest, *, by_schema: bool) -> dict[str, Any]:
         """Return the parameters of a request. A bounded schema limits the length of the reply as well."""
-        limit, response_format = self._max_tokens, {}
+        limit, response_format = self.max_tokens, {}
         if by_schema:
             schema = request.schema.json_schema
             if self._bounded:
@@ -155,35 +134,35 @@ class ServedTeacher(Teacher):
     def send(self, messages: list[Message], parameters: Mapping[str, Any]) -> Completion:
         """Make one request under the budget."""
         estimate = self.highest_cost(messages, parameters, price_of)
-        self._check()
-        reservation = self._budget.reserve(estimate)
+        self.check()
+        reservation = self.budget.reserve(estimate)
 
         def on_lost(again: bool) -> None:
             nonlocal reservation
-            self._budget.settle(reservation, estimate)
+            self.budget.settle(reservation, estimate)
             if again:
-                reservation = self._budget.reserve(estimate)
+                reservation = self.budget.reserve(estimate)
 
         cost = estimate  # an unexpected end, such as Ctrl-C, may have been charged
         try:
-            self._check()  # waiting for the budget may have taken long
-            completion = chat_client.complete(self._server, messages, on_lost=on_lost, **parameters)
+            self.check()  # waiting for the budget may have taken long
+            completion = chat_client.complete(self.server, messages, on_lost=on_lost, **parameters)
             # A count by another tokenizer may be too low: without the server's own count, assume the highest cost.
             cost = max(completion.cost_usd, estimate) if completion.counted_here else completion.cost_usd
         except DragGraphError:
             cost = 0.0  # `on_lost` has settled what may have been charged
             raise
         finally:
-            self._budget.settle(reservation, cost)
+            self.budget.settle(reservation, cost)
         return completion
 
     def highest_cost(self, messages: list[Message], parameters: Mapping[str, Any], price: Price) -> float:
         """Return the highest possible cost of a request in US dollars; 0 without a limit or a price."""
-        if not self._budget.limited:
+        if not self.budget.limited:
             return 0.0
-        cost = highest_price(self._model, messages, parameters, price)
+        cost = highest_price(self.name, messages, parameters, price)
         if cost is None:
-            raise no_price_error(self._model)
+            raise no_price_error(self.name)
         return cost
 
 
@@ -237,7 +216,7 @@ class _Exchange:
                 if not by_schema:
                     raise
                 completion = self._sent(self.shaped(messages, by_schema=False))
-                self.teacher.use_words()
+                self.teacher.by_schema = False
         except RefusedReply:
             return "", "content_filter"
         return completion.text, completion.finish_reason
