@@ -72,7 +72,7 @@ Graph: TypeAlias = "DragGraph"
 Command = Callable[..., int | None]
 """A command returns its exit code, or None for 0."""
 RAY = {"ray_address": "--address", "ray_processes": "--processes"}
-INJECTED = ("settings", "flags", "graph")
+INJECTED = ("flags", "graph")
 """Parameters of a command that `with_settings` provides."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.", rich_help_panel=OUTPUT_PANEL)]
@@ -134,15 +134,18 @@ RetryQuarantined = Annotated[
 ]
 
 
-def with_settings(*names: str, to_file: bool = False, through_service: bool = False) -> Callable[[Command], Command]:
-    """Add a flag for each of these settings, and the flags of the log, to a command.
+def with_settings(
+    *names: str, has_json: bool = True, to_file: bool = False, through_service: bool = False
+) -> Callable[[Command], Command]:
+    """Add a flag for each of these settings, --json, and the flags of the log, to a command.
 
-    The command can have these parameters: `settings` (with the flags applied), `flags` (the values on the command line, None
-    if not given) and `graph` (the application under these settings, closed at the end). With `to_file`, `-o` redirects the
-    output to a file. With `through_service`, `graph` is a `ServiceClient` while a service holds the store, unless
-    `--no-service` is given.
+    The command receives `graph` (the application under these settings, closed at the end) and can have the parameter `flags`
+    (the values on the command line, None if not given). With `has_json`, `AS_JSON` is set if --json is given. With `to_file`,
+    `-o` redirects the output to a file. With `through_service`, `graph` is a `ServiceClient` while a service holds the store,
+    unless `--no-service` is given.
     """
-    added = {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {})
+    added: dict[str, Any] = {"json": Json} if has_json else {}
+    added |= {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {})
     added |= {"no_service": NoService} if through_service else {}
     added |= {"verbose": Verbose, "log_json": LogJson, "debug": Debug}
 
@@ -153,21 +156,17 @@ def with_settings(*names: str, to_file: bool = False, through_service: bool = Fa
 
         @wraps(command)
         def run(**values: Any) -> int | None:
-            AS_JSON.set(values.get("json", False))
             own_flags = {name: values.pop(name) for name in added}
-            if not names and not to_file and not set(INJECTED) & set(own):
-                return command(**values)  # works with unusable settings, too
+            AS_JSON.set(own_flags.get("json", False))
             flags = {name: own_flags[name] for name in (*names, "log_json")}
             settings = settings_of(flags, verbose=own_flags["verbose"])
-            injected: dict[str, Any] = {"settings": settings, "flags": flags}
             with ExitStack() as stack:
                 stack.enter_context(_naming_the_service(settings))
-                if "graph" in own:
-                    given = {**flags, "verbose": own_flags["verbose"] or None}
-                    service = _service(settings, given) if own_flags.get("no_service") is False else None
-                    injected["graph"] = service or stack.enter_context(_application(settings))
+                given = {**flags, "verbose": own_flags["verbose"] or None}
+                service = _service(settings, given) if own_flags.get("no_service") is False else None
+                graph = service or stack.enter_context(_application(settings))
                 stack.enter_context(stdout_to(own_flags.get("output"), settings, force=own_flags.get("force", False)))
-                return command(**values, **{name: value for name, value in injected.items() if name in own})
+                return command(graph=graph, **values, **({"flags": flags} if "flags" in own else {}))
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {item.name: item.annotation for item in parameters}

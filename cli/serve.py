@@ -35,7 +35,6 @@ def serve(
     allow_urls: Annotated[
         bool, typer.Option("--allow-urls", help="Allow jobs to fetch documents from public addresses.")
     ] = False,
-    json: options.Json = False,
 ) -> None:
     """Answer requests over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.
 
@@ -47,7 +46,7 @@ def serve(
       drag-graph serve --host 0.0.0.0 --tls-cert service.pem --tls-key service.key
     """
     limits = {"hosts": tuple(allow_host or ()), "origins": tuple(cors_origin or ()), "allows_urls": allow_urls}
-    run(graph, (host, port, tls_cert, tls_key, behind_proxy), limits, as_json=json)
+    run(graph, (host, port, tls_cert, tls_key, behind_proxy), limits)
 
 
 @options.with_settings(
@@ -56,6 +55,7 @@ def serve(
     *options.PANELS["Documents"],
     *options.PANELS["Privacy"],
     *options.PANELS["Store"],
+    has_json=False,
 )
 def mcp(
     graph: "options.Graph",

@@ -3,11 +3,10 @@
 from typing import Any
 
 from . import options, render
+from .output import AS_JSON, document
 
 
-def run(
-    graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], *, as_json: bool, is_cloud: bool = False
-) -> None:
+def run(graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], *, is_cloud: bool = False) -> None:
     """Serve until Ctrl-C or SIGTERM. `place` and `limits` are the values of `ServicePlace` and `Limits`."""
     import threading
     from contextlib import closing, nullcontext
@@ -30,8 +29,8 @@ def run(
         served(graph, ServicePlace(*place), Limits(**limits), ring, cloud) as running,
     ):
         needs_key = is_cloud or not ring.is_empty()
-        if as_json:
-            render.document({"address": running.address, "store": graph.settings.store, "needs_key": needs_key})
+        if AS_JSON.get():
+            document({"address": running.address, "store": graph.settings.store, "needs_key": needs_key})
         else:
             what = "sites" if is_cloud else graph.settings.store
             render.write(f"Serving {what} at {running.address}. Stop with Ctrl-C.\n")
