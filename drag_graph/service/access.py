@@ -1,7 +1,10 @@
 """Who may call a route, and in which namespace: `requires` is the dependency of every route."""
 
+import hashlib
 import hmac
+import secrets
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,10 +13,60 @@ from fastapi import Request
 
 from drag_graph.app.application import DragGraph
 from drag_graph.errors import NotStored
-from drag_graph.service.browser_sessions import BrowserSessions
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.keys import ALL_NAMESPACES, KeyRing, KeyRole, includes
 from drag_graph.sites.wire import is_loopback
+
+LONGEST = 12 * 3600.0
+"""Seconds after which a session ends."""
+MOST = 1_000
+"""Sessions at a time; the oldest ends first."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSession:
+    """The key that a browser signed in with."""
+
+    secret: str
+    ends_at: float
+
+
+class BrowserSessions:
+    """The sessions of one service. Thread-safe. A cookie is not a key."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, BrowserSession] = {}
+        self._form_key = secrets.token_bytes(32)
+        self._lock = threading.Lock()
+
+    def open(self, key: str) -> str:
+        """Open a session for a key and return its id."""
+        id_ = secrets.token_urlsafe(32)
+        with self._lock:
+            while len(self._sessions) >= MOST:
+                del self._sessions[next(iter(self._sessions))]
+            self._sessions[id_] = BrowserSession(key, time.monotonic() + LONGEST)
+        return id_
+
+    def close(self, id_: str) -> None:
+        """End a session."""
+        with self._lock:
+            self._sessions.pop(id_, None)
+
+    def secret_of(self, id_: str) -> str:
+        """Return the key of a session; empty if there is no such session."""
+        with self._lock:
+            session = self._sessions.get(id_)
+        return session.secret if session and session.ends_at > time.monotonic() else ""
+
+    def form_token(self, id_: str) -> str:
+        """Return what a form of this session (empty: of a browser without one) sends along, which other sites cannot know."""
+        return hmac.new(self._form_key, id_.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+    def is_form_token(self, id_: str, token: str) -> bool:
+        """Whether a form of this session sent the token."""
+        return hmac.compare_digest(self.form_token(id_).encode(), token.encode("utf-8", "surrogatepass"))
+
 
 LOCAL = "local"
 """Name of a caller with the token of this machine, or on the loopback address while there are no keys. No key has this name."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from drag_graph.errors import NotStored
 from drag_graph.ledger.spending import dollars, nanos
 from drag_graph.ledger.sqlite_file import SqliteFile
-from drag_graph.service.service_file import SERVICE
+from drag_graph.service.keys import SERVICE
 
 JobKind = Literal["distill", "ingest", "link", "refresh", "export"]
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]

@@ -16,9 +16,8 @@ from drag_graph.model import Mode
 from drag_graph.ports.model_roles import OnToken
 from drag_graph.service.answer_stream import EVENT_STREAM, OwnEvents, streamed
 from drag_graph.service.asking_routes import Reader, ShortText
-from drag_graph.service.errors import body_of, status_of
+from drag_graph.service.errors import OPENAI_REPLIES, body_of, openai_error, status_of
 from drag_graph.service.listed_options import listed_options
-from drag_graph.service.openai_errors import OPENAI_REPLIES, openai_error
 from drag_graph.service.openai_requests import ChatRequest, ParameterRefused
 from drag_graph.service.service_state import state_of
 

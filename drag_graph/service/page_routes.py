@@ -16,10 +16,9 @@ from drag_graph.ports.model_roles import OnToken
 from drag_graph.report.audit_views import answer_view, correction_view, distill_link, moment, why_view
 from drag_graph.report.offline_page import MEDIA_TYPES, fragment, web_file
 from drag_graph.report.privacy_views import check_view
-from drag_graph.service.access import COOKIE, Caller, ServiceAccess, requires
+from drag_graph.service.access import COOKIE, LONGEST, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest, RequestBody, ShortText
-from drag_graph.service.browser_sessions import LONGEST
 from drag_graph.service.correction_routes import CorrectionRequest, corrected
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.listed_options import listed_options

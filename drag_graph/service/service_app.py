@@ -25,11 +25,9 @@ from drag_graph.service.errors import SITE_PATHS, add_error_handlers
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
-from drag_graph.service.metrics import Metrics
+from drag_graph.service.middleware import RequestLimits, RequestLog
 from drag_graph.service.pages import error_page
-from drag_graph.service.request_limits import RequestLimits
-from drag_graph.service.request_log import RequestLog
-from drag_graph.service.service_state import ServiceState
+from drag_graph.service.service_state import Metrics, ServiceState
 from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.version import __version__
 
