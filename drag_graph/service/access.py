@@ -17,25 +17,23 @@ from drag_graph.service.errors import RequestRefused
 from drag_graph.service.keys import ALL_NAMESPACES, KeyRing, KeyRole, includes
 from drag_graph.sites.wire import is_loopback
 
-LONGEST = 12 * 3600.0
-"""Seconds after which a session ends."""
-MOST = 1_000
+LONGEST_SESSION = 12 * 3600.0
+"""Seconds after which a browser's session ends."""
+MOST_SESSIONS = 1_000
 """Sessions at a time; the oldest ends first."""
-
-
-@dataclass(frozen=True, slots=True)
-class BrowserSession:
-    """The key that a browser signed in with."""
-
-    secret: str
-    ends_at: float
+LOCAL = "local"
+"""Name of a caller with the token of this machine, or on the loopback address while there are no keys. No key has this name."""
+COOKIE = "drag_graph_session"
+FORM_TOKEN = "x-form-token"  # noqa: S105
+"""Header with the token of a form, which a script of our own pages can send."""
 
 
 class BrowserSessions:
-    """The sessions of one service. Thread-safe. A cookie is not a key."""
+    """Sign-ins of browsers: a cookie names a session, and the session has the key. They end with the process. Thread-safe."""
 
     def __init__(self) -> None:
-        self._sessions: dict[str, BrowserSession] = {}
+        self._sessions: dict[str, tuple[str, float]] = {}
+        """The key of each session, and when it ends."""
         self._form_key = secrets.token_bytes(32)
         self._lock = threading.Lock()
 
@@ -43,9 +41,9 @@ class BrowserSessions:
         """Open a session for a key and return its id."""
         id_ = secrets.token_urlsafe(32)
         with self._lock:
-            while len(self._sessions) >= MOST:
+            while len(self._sessions) >= MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
-            self._sessions[id_] = BrowserSession(key, time.monotonic() + LONGEST)
+            self._sessions[id_] = (key, time.monotonic() + LONGEST_SESSION)
         return id_
 
     def close(self, id_: str) -> None:
@@ -56,8 +54,8 @@ class BrowserSessions:
     def secret_of(self, id_: str) -> str:
         """Return the key of a session; empty if there is no such session."""
         with self._lock:
-            session = self._sessions.get(id_)
-        return session.secret if session and session.ends_at > time.monotonic() else ""
+            secret, ends_at = self._sessions.get(id_, ("", 0.0))
+        return secret if ends_at > time.monotonic() else ""
 
     def form_token(self, id_: str) -> str:
         """Return what a form of this session (empty: of a browser without one) sends along, which other sites cannot know."""
@@ -66,15 +64,6 @@ class BrowserSessions:
     def is_form_token(self, id_: str, token: str) -> bool:
         """Whether a form of this session sent the token."""
         return hmac.compare_digest(self.form_token(id_).encode(), token.encode("utf-8", "surrogatepass"))
-
-
-LOCAL = "local"
-"""Name of a caller with the token of this machine, or on the loopback address while there are no keys. No key has this name."""
-
-
-COOKIE = "drag_graph_session"
-FORM_TOKEN = "x-form-token"  # noqa: S105
-"""Header with the token of a form, which a script of our own pages can send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +122,8 @@ class ServiceAccess:
         the key does not open.
         """
         session_secret = self._session_secret(request, is_page=is_page)
-        secret = self._secret(request, session_secret)
+        scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+        secret = sent.strip() if scheme.lower() == "bearer" else session_secret
         is_owner = hmac.compare_digest(secret.encode(), self._token.encode()) and bool(self._token)
         name, own_role, namespaces = self._identity(request, secret, is_owner=is_owner)
         if not includes(own_role, role):
@@ -161,21 +151,15 @@ class ServiceAccess:
         is_ours = is_page or request.method == "GET" or self.has_form_token(request, request.headers.get(FORM_TOKEN, ""))
         return self.sessions.secret_of(request.cookies.get(COOKIE, "")) if is_ours else ""
 
-    def _secret(self, request: Request, session_secret: str) -> str:
-        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-        return secret.strip() if scheme.lower() == "bearer" else session_secret
-
     def _identity(self, request: Request, secret: str, *, is_owner: bool) -> tuple[str, KeyRole, frozenset[str]]:
         key = self._ring.find(secret)
         if key is not None:
             return key.name, key.role, frozenset(key.namespaces)
-        if is_owner or self._is_open_to(request.client.host if request.client else ""):
+        host = request.client.host if request.client else ""
+        if is_owner or (is_loopback(host) and self._ring.is_empty() and not self._needs_key):
             return LOCAL, "admin", frozenset({ALL_NAMESPACES})
         hint = "Send `Authorization: Bearer KEY` with a key of `drag-graph keys add`."
         raise RequestRefused(401, "KeyRefused", "A valid key is required.", hint=hint, headers={"WWW-Authenticate": "Bearer"})
-
-    def _is_open_to(self, host: str) -> bool:
-        return is_loopback(host) and self._ring.is_empty() and not self._needs_key
 
 
 def _unicode(header: str) -> str:

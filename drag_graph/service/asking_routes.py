@@ -31,7 +31,6 @@ SHORT_ID = "^[0-9a-f]{4,32}$"
 Id = Annotated[str, Path(pattern=SHORT_ID, description="An id, or the beginning of one (4 digits or more).")]
 WholeId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="A whole id.")]
 Limit = Annotated[int, Query(ge=1, le=1_000)]
-Offset = Annotated[int, Query(ge=0, le=2**31)]
 PageFormat = Literal["json", "prov", "html"]
 
 router = APIRouter(prefix="/api/v1", responses=REPLIES)

@@ -1,4 +1,4 @@
-"""Errors as replies: every error is `{"error": {"type", "message", "hint"}}`, and each class has one status."""
+"""Errors as replies: `{"error": {"type", "message", "hint"}}`, or under /v1/ OpenAI's shape, and a status for each class."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from drag_graph import errors, log
@@ -129,7 +129,7 @@ def body_of(error: BaseException) -> dict[str, Any]:
         case HTTPException():
             kind, message, hint = "HTTPError", f"{error.detail}.", "The routes are listed at /openapi.json."
         case RequestValidationError():
-            kind, message, hint = "RequestInvalid", _problem(error), "The schema of the request is at /openapi.json."
+            kind, message, hint = "RequestInvalid", first_problem(error), "The schema of the request is at /openapi.json."
         case _:
             kind, message = "InternalError", "The service failed. This is a fault of drag-graph."
             hint = "Report it, with the log line that has the X-Request-Id of this reply."
@@ -171,7 +171,7 @@ def add_error_handlers(app: FastAPI, page_of: Callable[[Request, Exception], Res
         app.add_exception_handler(kind, handle)
 
 
-def _problem(error: RequestValidationError) -> str:
+def first_problem(error: RequestValidationError | ValidationError) -> str:
     """Return the first problem of an invalid request, without the value."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])

@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from drag_graph.app.application import DragGraph
+from drag_graph.app.run_handle import RunHandle
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.files import replacing
 from drag_graph.jobs.runner import OnProgress, RunProgress
@@ -22,16 +23,6 @@ REPORTED_LINES = 1000
 """Number of lines of an export between two reports of its progress."""
 
 
-class StartedWork(Protocol):
-    """Work that has begun, as `RunHandle`."""
-
-    def cancel(self) -> None:
-        """Ask the work to stop."""
-
-    def result(self) -> Any:
-        """Wait for the report. Raises the error that stopped the work."""
-
-
 @dataclass(frozen=True, slots=True)
 class ExportReport:
     """The size of an export: lines, and bytes of the file."""
@@ -45,7 +36,7 @@ class ExportReport:
 
 
 class ExportWork:
-    """Writes the lines of an export into a file, in the thread that waits for the result."""
+    """Writes the lines of an export into a file, in the thread that waits for the result, as a `RunHandle` does in its own."""
 
     def __init__(self, lines: Iterator[str], file: Path, on_progress: OnProgress) -> None:
         self._lines, self._file, self._on_progress = lines, file, on_progress
@@ -70,7 +61,7 @@ class ExportWork:
 
 def start_work(
     graph: DragGraph, job: ServiceJob, folder: Path, *, budget_usd: float | None, on_progress: OnProgress
-) -> StartedWork:
+) -> RunHandle[Any] | ExportWork:
     """Start a job in its namespace, with its input in `folder`. The same call resumes a job that was stopped.
 
     Raises the errors that the method of the application raises before it begins.

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from drag_graph.ports.model_roles import fence
 from drag_graph.service.access import Caller
-from drag_graph.service.errors import LONGEST_MESSAGE, RequestRefused, body_of, log_unexpected
+from drag_graph.service.errors import RequestRefused, body_of, first_problem, log_unexpected
 from drag_graph.service.mcp_tools import McpTool, StoredAnswerTool, SubgraphTool
 from drag_graph.version import __version__
 
@@ -135,16 +135,11 @@ async def _run(desk: McpDesk, name: str, arguments: dict[str, Any]) -> Any:
     if not desk.caller.may(tool.role):
         hint = "Writing requires `drag-graph mcp --allow-writes`, or a key of the service with the role editor."
         raise RequestRefused(403, "RoleTooLow", f"The tool {name!r} is not allowed.", hint=hint)
-    return await desk.run(_validated(tool, arguments))
-
-
-def _validated(tool: type[McpTool], arguments: dict[str, Any]) -> McpTool:
     try:
-        return tool.model_validate(arguments)
+        call = tool.model_validate(arguments)
     except ValidationError as error:
-        first = error.errors()[0]
-        message = f"{'.'.join(map(str, first['loc']))}: {first['msg']}."[:LONGEST_MESSAGE]
-        raise RequestRefused(422, "ArgumentsInvalid", message, hint="Follow the schema of the tool.") from error
+        raise RequestRefused(422, "ArgumentsInvalid", first_problem(error), hint="Follow the schema of the tool.") from error
+    return await desk.run(call)
 
 
 def _resource(uri: str) -> McpTool:

@@ -44,7 +44,9 @@ class RequestLimits:
         try:
             self._check_place(headers)
             largest = self._limits.upload_bytes if scope["path"].startswith(self._uploads) else self._limits.body_bytes
-            _check_length(headers, largest)
+            length = headers.get("content-length", "0")
+            if length.isdecimal() and int(length) > largest:
+                raise _too_large(largest)
         except RequestRefused as error:
             await reply_to(error, scope["path"])(scope, receive, send)
             return
@@ -53,8 +55,9 @@ class RequestLimits:
     def _check_place(self, headers: Headers) -> None:
         """Raise RequestRefused for a foreign Host or Origin."""
         hosts = headers.getlist("host")
-        name = _name_of(hosts[0]) if len(hosts) == 1 else None
-        if name is None or not (name in self._hosts or _is_address(name)):
+        match = HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        name = match[1].strip("[]").lower() if match else ""
+        if not (name in self._hosts or _is_address(name)):
             hint = "Use the service's address, or name the host with `--allow-host`."
             raise RequestRefused(421, "HostRefused", "The Host header does not name this service.", hint=hint, headers=CLOSE)
         for origin in headers.getlist("origin"):
@@ -86,21 +89,9 @@ class RequestLimits:
         return bounded
 
 
-def _check_length(headers: Headers, largest: int) -> None:
-    length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length) > largest:
-        raise _too_large(largest)
-
-
 def _too_large(largest: int) -> RequestRefused:
     message = f"The body has more than {largest} bytes."
     return RequestRefused(413, "BodyTooLarge", message, hint="Send less, or several requests.", headers=CLOSE)
-
-
-def _name_of(host: str) -> str | None:
-    """Return the name or address in a Host header, without its port; None if it is malformed."""
-    match = HOST.fullmatch(host)
-    return match[1].strip("[]").lower() if match else None
 
 
 def _is_address(name: str) -> bool:

@@ -16,7 +16,7 @@ from drag_graph.ports.model_roles import OnToken
 from drag_graph.report.audit_views import answer_view, correction_view, distill_link, moment, why_view
 from drag_graph.report.offline_page import MEDIA_TYPES, fragment, web_file
 from drag_graph.report.privacy_views import check_view
-from drag_graph.service.access import COOKIE, LONGEST, Caller, ServiceAccess, requires
+from drag_graph.service.access import COOKIE, LONGEST_SESSION, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest, RequestBody, ShortText
 from drag_graph.service.correction_routes import CorrectionRequest, corrected
@@ -144,7 +144,9 @@ async def sign_in(request: Request) -> Response:
     access.sessions.close(request.cookies.get(COOKIE, ""))
     reply = RedirectResponse("/", 303, dict(HEADERS))
     is_secure = request.url.scheme == "https"
-    reply.set_cookie(COOKIE, access.sessions.open(key), int(LONGEST), httponly=True, samesite="strict", secure=is_secure)
+    reply.set_cookie(
+        COOKIE, access.sessions.open(key), int(LONGEST_SESSION), httponly=True, samesite="strict", secure=is_secure
+    )
     return reply
 
 

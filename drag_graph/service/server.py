@@ -81,7 +81,11 @@ class ServicePlace:
 
     def check(self, *, has_keys: bool) -> None:
         """Raise ConfigurationError if the service would be open to others or unencrypted, or a file is missing."""
-        check_pair(self.certificate, self.key)
+        if (self.certificate is None) != (self.key is None):
+            raise ConfigurationError("TLS needs a certificate and its key.", hint="Pass both, or neither.")
+        for file in (self.certificate, self.key):
+            if file is not None and not file.is_file():
+                raise ConfigurationError(f"There is no file {file}.", hint=PEM)
         if is_loopback(self.host) and not self.is_behind_proxy:
             return
         if not has_keys:
@@ -90,15 +94,6 @@ class ServicePlace:
         if self.certificate is None and not self.is_behind_proxy:
             hint = "Pass a certificate and its key, or `behind_proxy=True` (for a cloud `insecure=True`) if the way is safe."
             raise ConfigurationError(f"Requests to {self.host} would be sent unencrypted over the network.", hint=hint)
-
-
-def check_pair(certificate: Path | None, key: Path | None) -> None:
-    """Raise ConfigurationError unless both files are there, or neither is given."""
-    if (certificate is None) != (key is None):
-        raise ConfigurationError("TLS needs a certificate and its key.", hint="Pass both, or neither.")
-    for file in (certificate, key):
-        if file is not None and not file.is_file():
-            raise ConfigurationError(f"There is no file {file}.", hint=PEM)
 
 
 @contextmanager
@@ -124,10 +119,10 @@ def served(
         app = service_app(graph, limits, ring, local_token=token, cloud=cloud)
         opened.callback(app.state.access.close)
         opened.enter_context(app.state.jobs)
-        servers = [_server(app, limits, place)]
+        servers = [_server(app, limits, place.certificate, place.key)]
         if not is_plain:  # commands on this machine need neither certificate nor name
             sockets.append(opened.enter_context(bound_socket(LOOPBACK, 0)))
-            servers.append(_server(app, limits, None))
+            servers.append(_server(app, limits, None, None))
         if cloud:
             opened.callback(cloud.asker.close)
         opened.enter_context(_running(servers, sockets, cloud.board.close if cloud else lambda: None))
@@ -137,27 +132,23 @@ def served(
         yield RunningService(address, token)
 
 
-class _Server(uvicorn.Server):
-    """A server whose start can be waited for."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.is_up = threading.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.is_up.set()
-
-
-def _server(app: Any, limits: Limits, place: ServicePlace | None) -> _Server:
-    """Return a server for a place; None is a loopback socket next to it."""
-    files = (place.certificate, place.key) if place else (None, None)
+def _server(app: Any, limits: Limits, certificate: Path | None, key: Path | None) -> uvicorn.Server:
+    """Return a server without uvicorn's logs and headers. Raises ConfigurationError if the certificate cannot be used."""
+    tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate else {}
     protocol: dict[str, Any] = {"http": request_protocol(limits.receive_seconds), "ws": "none"}
-    return _Server(_config(app, *files, log_level="critical", **protocol))
+    quiet: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False}
+    plain: dict[str, Any] = {"lifespan": "off", "server_header": False, "proxy_headers": False}
+    times: dict[str, Any] = {"timeout_keep_alive": KEEP_ALIVE, "timeout_graceful_shutdown": GRACE}
+    config = uvicorn.Config(app, **times, **quiet, **plain, **protocol, **tls)
+    try:
+        config.load()
+    except OSError as error:  # includes SSLError
+        raise ConfigurationError(f"Cannot use the certificate: {error}.", hint=PEM) from error
+    return uvicorn.Server(config)
 
 
 @contextmanager
-def _running(servers: list[_Server], sockets: list[socket.socket], at_end: Callable[[], None]) -> Iterator[None]:
+def _running(servers: list[uvicorn.Server], sockets: list[socket.socket], at_end: Callable[[], None]) -> Iterator[None]:
     """Run the servers in a thread with an event loop of its own, which calls `at_end` before it ends."""
     loops: list[asyncio.AbstractEventLoop] = []
 
@@ -169,7 +160,8 @@ def _running(servers: list[_Server], sockets: list[socket.socket], at_end: Calla
     thread.start()
     try:
         for server in servers:
-            while not server.is_up.wait(0.1):
+            while not server.started:
+                thread.join(0.01)
                 if not thread.is_alive():
                     raise ConfigurationError("The service could not start.", hint="Run it again with `--debug`.")
         yield
@@ -193,23 +185,6 @@ def bound_socket(host: str, port: int) -> socket.socket:
     # without it, a reply in two parts takes 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
-
-
-def _config(app: Any, certificate: Path | None, key: Path | None, **more: Any) -> uvicorn.Config:
-    """Return the configuration of a uvicorn server without its logs and headers.
-
-    Raises ConfigurationError if the certificate cannot be used.
-    """
-    tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate else {}
-    quiet: dict[str, Any] = {"log_config": None, "access_log": False}
-    plain: dict[str, Any] = {"lifespan": "off", "server_header": False, "proxy_headers": False}
-    times: dict[str, Any] = {"timeout_keep_alive": KEEP_ALIVE, "timeout_graceful_shutdown": GRACE}
-    config = uvicorn.Config(app, **times, **quiet, **plain, **tls, **more)
-    try:
-        config.load()
-    except OSError as error:  # includes SSLError
-        raise ConfigurationError(f"Cannot use the certificate: {error}.", hint=PEM) from error
-    return config
 
 
 def address_of(sock: socket.socket, *, encrypted: bool = False) -> str:
