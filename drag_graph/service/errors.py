@@ -58,7 +58,6 @@ STATUSES: Mapping[type[errors.DragGraphError], int] = {
     errors.DragGraphError: 500,
     errors.ConfigurationError: 422,
     errors.MissingExtra: 501,
-    errors.StoreError: 500,
     errors.SubgraphRefused: 422,
     errors.StoreUnavailable: 503,
     errors.StoreLocked: 503,

@@ -57,7 +57,7 @@ class RequestLimits:
         hosts = headers.getlist("host")
         match = HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         name = match[1].strip("[]").lower() if match else ""
-        if not (name in self._hosts or _is_address(name)):
+        if not match or not (name in self._hosts or _is_address(name)):
             hint = "Use the service's address, or name the host with `--allow-host`."
             raise RequestRefused(421, "HostRefused", "The Host header does not name this service.", hint=hint, headers=CLOSE)
         for origin in headers.getlist("origin"):

@@ -18,8 +18,15 @@ from drag_graph.report.offline_page import MEDIA_TYPES, fragment, web_file
 from drag_graph.report.privacy_views import check_view
 from drag_graph.service.access import COOKIE, LONGEST_SESSION, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
-from drag_graph.service.asking_routes import AskRequest, Id, PrivacyRequest, RequestBody, ShortText
-from drag_graph.service.correction_routes import CorrectionRequest, corrected
+from drag_graph.service.asking_routes import (
+    AskRequest,
+    CorrectionRequest,
+    Id,
+    PrivacyRequest,
+    RequestBody,
+    ShortText,
+    corrected,
+)
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.listed_options import listed_options
 from drag_graph.service.pages import FOREVER, HEADERS, form_of, listed, render, text_of
@@ -143,10 +150,8 @@ async def sign_in(request: Request) -> Response:
         return render(request, "sign_in.html", status=401, title="Sign in", problem=problem)
     access.sessions.close(request.cookies.get(COOKIE, ""))
     reply = RedirectResponse("/", 303, dict(HEADERS))
-    is_secure = request.url.scheme == "https"
-    reply.set_cookie(
-        COOKIE, access.sessions.open(key), int(LONGEST_SESSION), httponly=True, samesite="strict", secure=is_secure
-    )
+    session, is_secure = access.sessions.open(key), request.url.scheme == "https"
+    reply.set_cookie(COOKIE, session, int(LONGEST_SESSION), httponly=True, samesite="strict", secure=is_secure)
     return reply
 
 
