@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
@@ -18,22 +19,14 @@ from drag_graph.report.offline_page import MEDIA_TYPES, fragment, web_file
 from drag_graph.report.privacy_views import check_view
 from drag_graph.service.access import COOKIE, LONGEST_SESSION, Caller, ServiceAccess, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
-from drag_graph.service.asking_routes import (
-    AskRequest,
-    CorrectionRequest,
-    Id,
-    PrivacyRequest,
-    RequestBody,
-    ShortText,
-    corrected,
-)
+from drag_graph.service.asking_routes import AskRequest, CorrectionRequest, Id, PrivacyRequest, ShortText, corrected
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.listed_options import listed_options
 from drag_graph.service.pages import FOREVER, HEADERS, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
 LISTED, LATEST = 100, 20
-Body = TypeVar("Body", bound=RequestBody)
+Body = TypeVar("Body", bound=BaseModel)
 router = APIRouter(include_in_schema=False)
 
 
