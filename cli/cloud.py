@@ -10,7 +10,7 @@ from .serve import run
 if TYPE_CHECKING:
     from drag_graph.app.cloud_group import AddedSite, SiteList
 
-app = typer.Typer(no_args_is_help=True, help="Run the cloud that connects several sites.")
+app = typer.Typer(no_args_is_help=True)
 edges_app = typer.Typer()
 app.add_typer(edges_app, name="edges")
 

@@ -11,7 +11,7 @@ from . import options, render
 if TYPE_CHECKING:
     from drag_graph.app.store_group import Verification
 
-app = typer.Typer(no_args_is_help=True, help="The store: start and stop Neo4j, inspect, migrate, check, erase.")
+app = typer.Typer(no_args_is_help=True)
 
 Home = Annotated[Path | None, typer.Option("--home", help="Folder of the server.", show_default=".drag-graph/neo4j")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]

@@ -12,10 +12,7 @@ if TYPE_CHECKING:
 
     from drag_graph.app.sites_group import Calibration, TrafficReport
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Run this machine as a site: it answers from its own documents, and asks the cloud if it is not sure.",
-)
+app = typer.Typer(no_args_is_help=True)
 ROWS = 12
 """Maximum number of thresholds in the table."""
 SITE = ("cloud", "edge_name", "cloud_ca", "insecure", "release")

@@ -25,7 +25,7 @@ class TaskGroup(TyperGroup):
         return list(super().parse_args(ctx, args))
 
 
-app = typer.Typer(cls=TaskGroup, no_args_is_help=True, help="Measure what the evidence does for a student.")
+app = typer.Typer(cls=TaskGroup, no_args_is_help=True)
 
 Data = Annotated[Path | None, typer.Option("--data", help="Folder with TASK.jsonl, instead of the Hugging Face hub.")]
 Evidence = Annotated[str, typer.Option("--evidence", help="Key of a row's own evidence, instead of a --teacher.")]
@@ -202,8 +202,7 @@ def table(
       drag-graph eval table examples/paper/table-02.toml --dry-run
       drag-graph eval table examples/paper/table-02.toml --teacher gguf:qwen.gguf --student gguf:gemma.gguf --limit 50
     """
-    given = {name: value for name, value in flags.items() if value is not None}
-    evaluations = graph.evaluation.table(file, data=data, split=split, limit=limit, **given)
+    evaluations = graph.evaluation.table(file, data=data, split=split, limit=limit, **flags)
     as_json = AS_JSON.get()
     if dry_run or not as_json:
         render.estimate(evaluations.estimate())

@@ -9,7 +9,7 @@ from . import options, render
 if TYPE_CHECKING:
     from drag_graph.app.service_group import AddedKey, KeyList
 
-app = typer.Typer(no_args_is_help=True, help="Manage who may call the service: add a key, list keys, revoke one.")
+app = typer.Typer(no_args_is_help=True)
 KeyName = Annotated[str, typer.Argument(help="Name of the key.", show_default=False)]
 
 

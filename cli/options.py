@@ -152,7 +152,10 @@ def with_settings(
     def adapted(command: Command) -> Command:
         own = inspect.signature(command).parameters
         parameters = [item for item in own.values() if item.name not in INJECTED]
-        parameters += [_parameter(name, annotation) for name, annotation in added.items()]
+        for name, annotation in added.items():
+            default = None if NoneType in get_args(get_args(annotation)[0]) else False
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
 
         @wraps(command)
         def run(**values: Any) -> int | None:
@@ -238,8 +241,3 @@ def _flag(name: str) -> Any:
     default = f" Default: {field.default}." if field.default and field.default is not True else ""
     help_ = f"{field.description}{default}"
     return Annotated[kind | None, typer.Option(*declared, help=help_, show_default=False, rich_help_panel=panel)]
-
-
-def _parameter(name: str, annotation: Any) -> inspect.Parameter:
-    default = None if NoneType in get_args(get_args(annotation)[0]) else False
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -11,7 +11,7 @@ from . import options, render
 if TYPE_CHECKING:
     from drag_graph.app.privacy_group import PrivacyCheck, PrivacyScan, RevealedAnswer
 
-app = typer.Typer(no_args_is_help=True, help="Check what the privacy gate would send.")
+app = typer.Typer(no_args_is_help=True)
 Files = Annotated[list[Path] | None, typer.Argument(help="Exported files to search as well.")]
 
 

@@ -8,9 +8,10 @@ import typer
 from drag_graph.ports.run_journal import Status
 
 from . import options, render, render_runs
+from .command_table import SUMMARIES
 from .output import AS_JSON, refuse
 
-app = typer.Typer(no_args_is_help=False, help="List the last runs, or show one: complete, pending, quarantined.")
+app = typer.Typer(no_args_is_help=False, help=SUMMARIES["runs"])
 
 
 @app.callback(invoke_without_command=True)

@@ -9,7 +9,7 @@ import typer
 
 from . import options
 
-app = typer.Typer(no_args_is_help=True, help="Export and import recorded replies; list unusable ones.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("export")

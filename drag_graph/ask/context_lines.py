@@ -16,7 +16,7 @@ from drag_graph.graph.edge_text import DISPUTED, adjacency, arrow, one_line
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.search_terms import words
 from drag_graph.identity import canonical_text
-from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
+from drag_graph.model import Line, LineKind, Mode, SimpleEdge, Subgraph
 from drag_graph.ports.plugins import find_plugin
 
 DropReason = Literal["duplicate", "too long", "line limit", "token budget", "context window"]
@@ -87,21 +87,14 @@ def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: str 
     edges: list[Candidate] = []
     for graph in subgraphs:
         if mode in {"evidence", "combined"} or (mode == "graph" and graph.graph == "evidence_only"):
-            evidence += [evidence_candidate(item, rank) for rank, item in enumerate(graph.kept_evidence)]
+            texts = map(one_line, (item.text for item in graph.kept_evidence))
+            evidence += [
+                Candidate("evidence", item.id, item.source_id, text, text, rank)
+                for rank, (item, text) in enumerate(zip(graph.kept_evidence, texts, strict=True))
+            ]
         if mode in {"graph", "combined"}:
             edges += [_of_edge(edge, rank, line_format) for rank, edge in enumerate(graph.usable_edges)]
     return sorted(evidence, key=lambda item: item.rank) + sorted(edges, key=lambda item: item.rank)
-
-
-def evidence_candidate(item: Evidence, rank: int) -> Candidate:
-    """Return a piece of evidence as a line without a score."""
-    text = one_line(item.text)
-    return Candidate("evidence", item.id, item.source_id, text, text, rank)
-
-
-def fits_alone(candidate: Candidate, count_tokens: CountTokens, token_budget: int) -> bool:
-    """Return whether a line by itself is within the token budget."""
-    return count_tokens(f"1. {candidate.text}") <= token_budget
 
 
 def select_lines(
@@ -121,7 +114,7 @@ def select_lines(
         text = (item.kind, canonical_text(item.text).rstrip(".!"))
         if text in texts:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
-        elif not fits_alone(item, count_tokens, token_budget):
+        elif count_tokens(f"1. {item.text}") > token_budget:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
         elif max_lines and numbers[item.kind] == max_lines:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "line limit"))

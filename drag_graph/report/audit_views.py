@@ -134,7 +134,7 @@ def _record(audit: Mapping[str, Any]) -> View:
         "documents": [
             {
                 "name": one["name"],
-                "path": path_of(one),
+                "path": path_of(one["uri"]),
                 "sha256": one["sha256"],
                 "times": [f"{name} {moment(one[name + '_at'])}" for name in ("modified", "read") if one[f"{name}_at"]],
                 "file": file_in_words(one),
