@@ -116,7 +116,7 @@ def mcp(
     from drag_graph.compose.site_setup import require_service_packages
 
     require_service_packages()
-    from drag_graph.service.mcp_local import LocalDesk, serve_stdio
+    from drag_graph.service.mcp_server import LocalDesk, serve_stdio
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input cannot be interrupted otherwise
     asyncio.run(serve_stdio(LocalDesk(graph, allow_writes=allow_writes, files=allow_files)))

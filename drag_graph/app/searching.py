@@ -7,13 +7,12 @@ from typing import Any
 from drag_graph.app.questions import one_question, restriction
 from drag_graph.app.resources import ResourceUser
 from drag_graph.ask.audit_snapshot import places_of, snapshot
+from drag_graph.ask.context_lines import ListName, Weighed
 from drag_graph.ask.find_lines import SourceHit
-from drag_graph.ask.line_weights import ListName, Weighed
 from drag_graph.compose.model_factories import asked_as
 from drag_graph.errors import ConfigurationError
 from drag_graph.graph.rejected_claims import claims_of_edges
-from drag_graph.manage.short_ids import stored_subgraph
-from drag_graph.manage.source_listing import newest_sources
+from drag_graph.manage.short_ids import newest_sources, stored_subgraph
 from drag_graph.model import Answer, Line, Subgraph
 from drag_graph.models.model_choice import NEAREST
 from drag_graph.report.audit_document import stored_answer

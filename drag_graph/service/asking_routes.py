@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from drag_graph.app.answering import AnswerState
 from drag_graph.app.application import DragGraph
 from drag_graph.app.store_erasing import ErasureReport
-from drag_graph.manage.source_listing import SourceState
+from drag_graph.manage.short_ids import SourceState
 from drag_graph.model import Mode
 from drag_graph.ports.correction_store import Correction, Verdict
 from drag_graph.ports.model_roles import OnToken

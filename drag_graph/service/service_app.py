@@ -24,7 +24,7 @@ from drag_graph.service.jobs import JobQueue
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
 from drag_graph.service.middleware import RequestLimits, RequestLog
-from drag_graph.service.pages import error_page
+from drag_graph.service.page_routes import error_page
 from drag_graph.service.service_state import Metrics, ServiceState
 from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.version import __version__

@@ -14,15 +14,14 @@ from starlette.datastructures import FormData, UploadFile
 
 from drag_graph.app.application import DragGraph
 from drag_graph.graph.rejected_claims import claims_of_edges
-from drag_graph.manage.source_listing import SourceState
+from drag_graph.manage.short_ids import SourceState
 from drag_graph.model import Subgraph
 from drag_graph.report.audit_views import marked, moment
 from drag_graph.report.graph_picture import GraphPicture
 from drag_graph.service.asking_routes import Id, Ids, OfId, ShortText, WholeId, erased_source, picture_for
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.job_routes import MOST_FILES, Queue, submit_documents
-from drag_graph.service.page_routes import PageAdmin, PageEditor, PageReader
-from drag_graph.service.pages import HEADERS, form_of, listed, render, text_of
+from drag_graph.service.page_routes import HEADERS, PageAdmin, PageEditor, PageReader, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
 LISTED = 50
