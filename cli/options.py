@@ -4,7 +4,7 @@ import inspect
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin
@@ -15,7 +15,7 @@ from drag_graph import log
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.settings import Settings, load_settings
 
-from .output import AS_JSON, OUTPUT_PANEL, Force, Output, stdout_to
+from .output import AS_JSON, Force, Output, output_option, stdout_to
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -75,63 +75,37 @@ RAY = {"ray_address": "--address", "ray_processes": "--processes"}
 INJECTED = ("flags", "graph")
 """Parameters of a command that `with_settings` provides."""
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.", rich_help_panel=OUTPUT_PANEL)]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT_PANEL)]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Log each call of a model and each finished item.", rich_help_panel=OUTPUT_PANEL)
-]
-LogJson = Annotated[bool | None, typer.Option("--log-json", help="Log JSON lines to stderr.", rich_help_panel=OUTPUT_PANEL)]
+_search = partial(typer.Option, rich_help_panel="Search")
+_teacher = partial(typer.Option, rich_help_panel="Teacher")
+
+Json = Annotated[bool, output_option("--json", help="Print one JSON document on stdout.")]
+Debug = Annotated[bool, output_option("--debug", help="Show the traceback of an error.")]
+Verbose = Annotated[bool, output_option("--verbose", "-v", help="Log each call of a model and each finished item.")]
+LogJson = Annotated[bool | None, output_option("--log-json", help="Log JSON lines to stderr.")]
 Sources = Annotated[
     list[str] | None,
-    typer.Option(
-        "--source",
-        help="Search only this source: an id, a name, or a pattern such as '*.md'. Repeatable.",
-        rich_help_panel="Search",
-    ),
+    _search("--source", help="Search only this source: an id, a name, or a pattern such as '*.md'. Repeatable."),
 ]
-Since = Annotated[
-    str,
-    typer.Option(
-        "--since",
-        help="Search only sources dated on or after this date: YYYY-MM-DD, YYYY-MM or YYYY.",
-        show_default=False,
-        rich_help_panel="Search",
-    ),
-]
-Until = Annotated[
-    str,
-    typer.Option(
-        "--until", help="Search only sources dated on or before this date.", show_default=False, rich_help_panel="Search"
-    ),
-]
+SINCE = "Search only sources dated on or after this date: YYYY-MM-DD, YYYY-MM or YYYY."
+Since = Annotated[str, _search("--since", help=SINCE, show_default=False)]
+UNTIL = "Search only sources dated on or before this date."
+Until = Annotated[str, _search("--until", help=UNTIL, show_default=False)]
 Tags = Annotated[
     list[str] | None,
-    typer.Option(
-        "--tag",
-        help="Search only documents with at least one of these tags (`ingest --tag`). Repeatable.",
-        rich_help_panel="Search",
-    ),
+    _search("--tag", help="Search only documents with at least one of these tags (`ingest --tag`). Repeatable."),
 ]
 QueryId = Annotated[
     str | None, typer.Option("--query-id", help="A stored query: its id, the beginning of its id, or the id in its input.")
 ]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print the expected calls, tokens and price, and stop.", rich_help_panel="Teacher")
-]
+DryRun = Annotated[bool, _teacher("--dry-run", help="Print the expected calls, tokens and price, and stop.")]
 TlsCert = Annotated[Path | None, typer.Option("--tls-cert", help="Certificate (PEM).", show_default=False)]
 TlsKey = Annotated[Path | None, typer.Option("--tls-key", help="Key of the certificate (PEM).", show_default=False)]
 AllowHost = Annotated[
     list[str] | None, typer.Option("--allow-host", help="A host name under which clients reach the service. Repeatable.")
 ]
-NoService = Annotated[
-    bool,
-    typer.Option(
-        "--no-service", help="Open the store directly, even if `drag-graph serve` is running.", rich_help_panel="Store"
-    ),
-]
-RetryQuarantined = Annotated[
-    bool, typer.Option("--retry-quarantined", help="Ask quarantined queries again.", rich_help_panel="Teacher")
-]
+NO_SERVICE = "Open the store directly, even if `drag-graph serve` is running."
+NoService = Annotated[bool, typer.Option("--no-service", help=NO_SERVICE, rich_help_panel="Store")]
+RetryQuarantined = Annotated[bool, _teacher("--retry-quarantined", help="Ask quarantined queries again.")]
 
 
 def with_settings(
