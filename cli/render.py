@@ -222,11 +222,6 @@ def _plain(value: Any) -> str:
     return "-" if value in (None, "") else str(value)
 
 
-def disputed(contradicts: Sequence[str]) -> str:
-    """Return the mark of an edge that other edges contradict."""
-    return "disputed" if contradicts else ""
-
-
 _ESTIMATED = (
     *("teacher", "privacy", "plan", "number_of_evidence", "top_k", "table", "evaluations", "student_asked", "queries"),
     *("stored", "quarantined", "rejected", "added", "changed", "unchanged", "removed", "failed", "chunks", "evidence", "calls"),

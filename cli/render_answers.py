@@ -11,7 +11,7 @@ from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.report.terminal_text import printable
 
 from .output import AS_JSON, document
-from .render import SHORT, console, disputed, escape, hanging, lists_of, place_of, result, shorten, table, write
+from .render import SHORT, console, escape, hanging, lists_of, place_of, result, shorten, table, write
 
 if TYPE_CHECKING:
     from drag_graph.app.answer_results import AnswerList, GivenAnswers, SourceList, StoredSubgraph
@@ -224,7 +224,8 @@ def _subgraph_tables(stored: "StoredSubgraph") -> None:
     for edge in value.usable_edges:
         words = (edge.subject, ", ".join(edge.predicates), edge.object)
         claims = claims_in_words(claims_of[edge.id], stored.rejected.ids)
-        edges.append((edge.rank + 1, *words, f"{edge.confidence:.2f}", edge.support, disputed(edge.contradicts), claims))
+        disputed = "disputed" if edge.contradicts else ""
+        edges.append((edge.rank + 1, *words, f"{edge.confidence:.2f}", edge.support, disputed, claims))
     table(
         ("rank", "subject", "predicate", "object", "confidence", "support", "", "claims"),
         edges,

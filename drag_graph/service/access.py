@@ -61,10 +61,6 @@ class BrowserSessions:
         """Return what a form of this session (empty: of a browser without one) sends along, which other sites cannot know."""
         return hmac.new(self._form_key, id_.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
-    def is_form_token(self, id_: str, token: str) -> bool:
-        """Whether a form of this session sent the token."""
-        return hmac.compare_digest(self.form_token(id_).encode(), token.encode("utf-8", "surrogatepass"))
-
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -142,7 +138,8 @@ class ServiceAccess:
 
     def has_form_token(self, request: Request, token: str) -> bool:
         """Whether a form that this browser received from us sent the token."""
-        return self.sessions.is_form_token(request.cookies.get(COOKIE, ""), token)
+        expected = self.sessions.form_token(request.cookies.get(COOKIE, ""))
+        return hmac.compare_digest(expected.encode(), token.encode("utf-8", "surrogatepass"))
 
     def _session_secret(self, request: Request, *, is_page: bool) -> str:
         """Return the key of the browser's session; empty if the request has a key of its own, or may come from another site."""

@@ -1,6 +1,7 @@
 """Routes for jobs: submit, list, follow, cancel, and get the result."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
@@ -25,7 +26,7 @@ from drag_graph.service.job_work import DOCUMENTS, TEXT, write_questions
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.page_fetch import parsed_url, public_address
 from drag_graph.service.service_state import state_of
-from drag_graph.service.uploads import check_name, check_uploads, save_uploads
+from drag_graph.service.uploads import check_name, check_uploads
 from drag_graph.settings import Settings, changed_settings
 
 JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="The id of a job.")]
@@ -271,7 +272,9 @@ async def submit_documents(queue: JobQueue, caller: Caller, form: FormData, *, a
 
     def write(folder: FilePath) -> None:
         (folder / DOCUMENTS).mkdir(mode=0o700)
-        save_uploads(files, folder / DOCUMENTS)
+        for file in files:
+            with (folder / DOCUMENTS / (file.filename or "")).open("xb") as target:
+                shutil.copyfileobj(file.file, target)
         if text is not None:
             (folder / TEXT).write_text(text, encoding="utf-8")
 

@@ -1,7 +1,6 @@
 """The jobs of the service on disk, so that they survive a kill of the process."""
 
 import json
-import secrets
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
@@ -170,11 +169,6 @@ def remove_exports(path: Path, namespace: str) -> None:
             for job in table.finished_exports():
                 if job.namespace == namespace:
                     shutil.rmtree(files_of(path) / job.id, ignore_errors=True)
-
-
-def new_job_id() -> str:
-    """Return an id that nobody can guess."""
-    return secrets.token_hex(16)
 
 
 def now() -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from drag_graph.app.application import DragGraph
 from drag_graph.app.run_handle import RunHandle
@@ -13,7 +14,6 @@ from drag_graph.files import replacing
 from drag_graph.jobs.runner import OnProgress, RunProgress
 from drag_graph.service.job_table import ServiceJob
 from drag_graph.service.page_fetch import fetch_page
-from drag_graph.service.uploads import address_of_upload
 
 EXPORTED = "export.jsonl"
 QUESTIONS = "questions.jsonl"
@@ -97,7 +97,7 @@ def _documents(request: dict[str, Any], folder: Path) -> dict[str, Any]:
         return {"text": (folder / TEXT).read_text(encoding="utf-8"), "name": name}
     documents = folder / DOCUMENTS
     if url is None:
-        return {"paths": documents, "addresses": {file: address_of_upload(file) for file in files}}
+        return {"paths": documents, "addresses": {file: f"upload:{quote(file)}" for file in files}}
     page = fetch_page(url)
     documents.mkdir(exist_ok=True)
     (documents / page.name).write_bytes(page.content)

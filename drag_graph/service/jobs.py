@@ -1,6 +1,7 @@
 """Jobs of the service: they run one after the other, and each calls one method of the application."""
 
 import logging
+import secrets
 import shutil
 import threading
 import time
@@ -21,7 +22,7 @@ from drag_graph.jobs.runner import RunProgress
 from drag_graph.ledger.spending import dollars
 from drag_graph.service.access import ServiceAccess
 from drag_graph.service.errors import RETRY_SECONDS, RequestRefused, body_of
-from drag_graph.service.job_table import JobKind, JobState, JobTable, ServiceJob, files_of, new_job_id
+from drag_graph.service.job_table import JobKind, JobState, JobTable, ServiceJob, files_of
 from drag_graph.service.job_work import EXPORTED, ExportWork, start_work
 from drag_graph.service.keys import KeyRing
 
@@ -109,7 +110,7 @@ class JobQueue:
         if self.is_stopping:
             hint = "Submit the job again after its next start."
             raise RequestRefused(503, "Stopping", "The service is stopping.", hint=hint, headers=_LATER)
-        id_ = new_job_id()
+        id_ = secrets.token_hex(16)
         folder = self._folder / id_
         folder.mkdir(mode=0o700)
         try:

@@ -77,12 +77,6 @@ class ChatRequest(BaseModel):
     response_format: dict[str, Any] | None = None
     stop: StopText | Annotated[list[StopText], Field(max_length=16)] | None = None
 
-    @property
-    def most_tokens(self) -> int | None:
-        """The maximum number of tokens in the answer."""
-        asked = self.max_completion_tokens or self.max_tokens
-        return asked and min(asked, MOST_TOKENS)
-
     def cut(self, text: str, *, is_complete: bool) -> str:
         """Return the text before the first stop sequence; of an incomplete text, without an end that could begin one."""
         stops = [self.stop] if isinstance(self.stop, str) else self.stop or []
@@ -158,7 +152,9 @@ async def chat_completions(body: ChatRequest, caller: Reader, request: Request) 
     def answer(on_token: OnToken | None = None) -> Mapping[str, Any]:
         with state.metrics.counted_ask(mode or caller.graph.settings.mode) as counted:  # also if the rewriting fails
             follow_up = caller.graph.follow_up(stem, turns)
-            values: dict[str, Any] = {"mode": mode, "max_answer_tokens": body.most_tokens, "instruction": instruction}
+            most = body.max_completion_tokens or body.max_tokens
+            values: dict[str, Any] = {"mode": mode, "max_answer_tokens": most and min(most, MOST_TOKENS)}
+            values["instruction"] = instruction
             given = caller.graph.ask(follow_up.question, options, on_token=on_token, **values)
             counted(given)
         return _reply(given, follow_up, body)

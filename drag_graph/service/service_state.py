@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from fastapi import Request
@@ -14,7 +13,6 @@ from drag_graph.app.answer_results import GivenAnswer
 from drag_graph.app.application import DragGraph
 from drag_graph.service.ask_queue import AskQueue
 from drag_graph.service.limits import Limits
-from drag_graph.settings import Settings
 
 
 class Metrics:
@@ -46,12 +44,6 @@ class Metrics:
             yield count
         finally:
             self.asks.labels(mode, outcome).inc()
-
-    def measure_store(self, settings: Settings) -> None:
-        """Record the size of an embedded store."""
-        path = Path(settings.store).expanduser()
-        if not settings.uses_neo4j and path.is_file():
-            self.store_bytes.set(path.stat().st_size)
 
 
 def outcome_of(given: GivenAnswer) -> str:
