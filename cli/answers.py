@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 
 from . import options, progress, render, render_answers
-from .output import exit_with, refuse, report_of
+from .output import AS_JSON, exit_with, refuse, report_of
 from .service_client import ANSWER, ServiceClient
 
 NoKeep = Annotated[bool, typer.Option("--no-keep", help="Do not store the answer. Works with read-only access to the store.")]
@@ -42,7 +42,6 @@ def ask(
     reidentify: Annotated[
         bool, typer.Option("--reidentify", help="Show the names that the privacy gate replaced.", rich_help_panel="Privacy")
     ] = False,
-    json: options.Json = False,
 ) -> None:
     """Answer a question from what is stored, and keep the answer for `audit`.
 
@@ -70,27 +69,25 @@ def ask(
     asking |= {"sources": source or [], "since": since, "until": until, "tags": tag or []}
     if isinstance(graph, ServiceClient):
         graph.refuse(ANSWER, file=file, distill_missing=distill_missing, reidentify=reidentify)
-        with progress.streamed(quiet=json) as on_token:
+        with progress.streamed() as on_token:
             asked = graph.ask(text, option or [], query_id=query_id, explain=explain, on_token=on_token, **asking)
-        _end_with(asked, flags, explain=explain, as_json=json)
+        _end_with(asked, flags, explain=explain)
     asking["distill_missing"] = distill_missing
     if file is not None:
-        with progress.progress(quiet=json, priced=False, what="questions") as meter:
+        with progress.progress(priced=False, what="questions") as meter:
             answered = report_of(lambda: graph.ask_all(file, on_progress=meter.run, **asking))
-        render_answers.answers(answered.reidentified() if reidentify else answered, as_json=json)
+        render_answers.answers(answered.reidentified() if reidentify else answered)
         exit_with(answered)
-    with progress.streamed(quiet=json) as on_token:
+    with progress.streamed() as on_token:
         given = graph.ask(text, option or [], query_id=query_id, on_token=on_token, **asking)
     document = (given.reidentified() if reidentify else given).to_dict(explain=explain)
-    _end_with(document, flags, explain=explain, as_json=json, not_distilled=given.not_distilled)
+    _end_with(document, flags, explain=explain, not_distilled=given.not_distilled)
 
 
-def _end_with(
-    given: Mapping[str, Any], flags: dict[str, Any], *, explain: bool, as_json: bool, not_distilled: Sequence[str] = ()
-) -> NoReturn:
+def _end_with(given: Mapping[str, Any], flags: dict[str, Any], *, explain: bool, not_distilled: Sequence[str] = ()) -> NoReturn:
     """Print the document of one answer, and end with exit code 1 if it is empty or could not be distilled."""
     repeated = options.repeated(flags, "store", "namespace")
-    render_answers.answer(given, repeated, as_json=as_json, explain=explain, not_distilled=not_distilled)
+    render_answers.answer(given, repeated, explain=explain, not_distilled=not_distilled)
     raise typer.Exit(0 if given["answer"].strip() and not not_distilled else 1)
 
 
@@ -99,7 +96,6 @@ def answers(
     graph: "options.Graph",
     query_id: options.QueryId = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of answers.")] = 50,
-    json: options.Json = False,
 ) -> None:
     """List stored answers, newest first.
 
@@ -107,7 +103,7 @@ def answers(
       drag-graph answers
       drag-graph answers --query-id 9b1c --limit 5
     """
-    render_answers.stored_answers(graph.answers(query_id, limit=limit), as_json=json)
+    render_answers.stored_answers(graph.answers(query_id, limit=limit))
 
 
 @options.with_settings(*options.STORE, to_file=True, through_service=True)
@@ -116,7 +112,6 @@ def audit(
     answer_id: Annotated[str, typer.Argument(help="The answer's id or the beginning of it, or its question's input id.")],
     format: AuditFormat = "table",  # noqa: A002
     local: Annotated[bool, typer.Option("--local", help="At a site: do not ask other sites.", rich_help_panel="Site")] = False,
-    json: options.Json = False,
 ) -> None:
     """Trace an answer back: context line, edge, triples, evidence, teacher call.
 
@@ -126,7 +121,7 @@ def audit(
       drag-graph audit 3f2a
       drag-graph audit 3f2a --format html -o audit.html
     """
-    render_answers.audit(graph.audit(answer_id, local=local).to_dict(), "json" if json else format)
+    render_answers.audit(graph.audit(answer_id, local=local).to_dict(), "json" if AS_JSON.get() else format)
 
 
 @options.with_settings(*options.STORE, to_file=True)
@@ -139,7 +134,6 @@ def show(
     format: ShowFormat = "table",  # noqa: A002
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of entries in the list.")] = 50,
     offset: Annotated[int, typer.Option("--offset", min=0, help="Skip this many entries, newest first.")] = 0,
-    json: options.Json = False,
 ) -> int:
     """Show the subgraph of a query or document; without an id, list what is stored.
 
@@ -147,15 +141,16 @@ def show(
       drag-graph show
       drag-graph show 9b1c --format html -o graph.html
     """
-    if query_id is not None and format == "html" and not json:
+    form = "json" if AS_JSON.get() else format
+    if query_id is not None and form == "html":
         render.write(graph.picture([query_id]).to_html())
         return 0
     if query_id is not None:
-        render_answers.subgraph(graph.show(query_id), "json" if json else format)
+        render_answers.subgraph(graph.show(query_id), form)
         return 0
     refuse("show", {f"--format {format} requires a QUERY_ID.": format in ("text", "html")})
     listed = graph.show(limit=limit, offset=offset)
-    render_answers.listing(listed, as_json=json or format == "json")
+    render_answers.listing(listed, as_json=form == "json")
     for error in listed.errors:
         typer.echo(f"Error: {error}\nHint: {error.hint}", err=True)
     return listed.errors[0].exit_code if listed.errors else 0
@@ -173,7 +168,6 @@ def search(
     since: options.Since = "",
     until: options.Until = "",
     tag: options.Tags = None,
-    json: options.Json = False,
 ) -> None:
     """Search what is stored: sources, spans and edges, best first, without a student.
 
@@ -186,4 +180,4 @@ def search(
       drag-graph search "delayed deliveries" --tag suppliers --json
     """
     found = graph.search(text, limit=limit, sources=source or [], since=since, until=until, tags=tag or [])
-    render_answers.results(found.to_dict(), as_json=json)
+    render.result(found, render_answers.results)

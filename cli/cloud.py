@@ -1,18 +1,20 @@
 """`drag-graph cloud …`: the cloud of several sites."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options, render
-from .serving import run
+from .serve import run
 
-app = typer.Typer(no_args_is_help=True, help="Run the cloud that connects several sites.")
+if TYPE_CHECKING:
+    from drag_graph.app.cloud_group import AddedSite, SiteList
+
+app = typer.Typer(no_args_is_help=True)
 edges_app = typer.Typer()
 app.add_typer(edges_app, name="edges")
 
 SiteName = Annotated[str, typer.Argument(help="Name of the site.", show_default=False)]
-COLUMNS = ("name", "online", "summaries", "seen_at", "refused")
 
 
 @app.command()
@@ -26,7 +28,6 @@ def serve(
     tls_cert: options.TlsCert = None,
     tls_key: options.TlsKey = None,
     allow_host: options.AllowHost = None,
-    json: options.Json = False,
 ) -> None:
     """Serve the sites of a cloud until Ctrl-C or SIGTERM.
 
@@ -39,12 +40,12 @@ def serve(
       drag-graph cloud serve --host 0.0.0.0 --tls-cert cloud.pem --tls-key cloud.key --allow-host cloud.example
     """
     place = (host, port, tls_cert, tls_key, graph.settings.insecure)
-    run(graph, place, {"hosts": tuple(allow_host or ())}, as_json=json, is_cloud=True)
+    run(graph, place, {"hosts": tuple(allow_host or ())}, is_cloud=True)
 
 
 @edges_app.callback(invoke_without_command=True)
 @options.with_settings(*options.STORE)
-def edges(graph: "options.Graph", context: typer.Context, json: options.Json = False) -> None:
+def edges(graph: "options.Graph", context: typer.Context) -> None:
     """List the sites: if they are connected, how many summaries the cloud has of each, and when each was last seen.
 
     `refused` counts the unusable replies of a site.
@@ -54,44 +55,39 @@ def edges(graph: "options.Graph", context: typer.Context, json: options.Json = F
       drag-graph cloud edges add ward-7
       drag-graph cloud edges remove ward-7
     """
-    if context.invoked_subcommand is not None:
-        return
-    listed = graph.cloud.sites().to_dict()
-    if json:
-        render.document(listed)
-    else:
-        rows = ({**site, "online": "yes" if site["online"] else "no"} for site in listed["sites"])
-        render.table(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
+    if context.invoked_subcommand is None:
+        render.result(graph.cloud.sites(), _print_sites)
+
+
+def _print_sites(listed: "SiteList") -> None:
+    rows = ((site.name, "yes" if site.online else "no", site.summaries, site.seen_at, site.refused) for site in listed.sites)
+    render.table(("name", "online", "summaries", "seen_at", "refused"), rows)
 
 
 @edges_app.command()
 @options.with_settings(*options.STORE)
-def add(graph: "options.Graph", name: SiteName, json: options.Json = False) -> None:
+def add(graph: "options.Graph", name: SiteName) -> None:
     """Register a site and print its token. The token is shown only once, because the cloud stores only its hash.
 
     Example:
       drag-graph cloud edges add ward-7
     """
-    added = graph.cloud.add(name)
-    if json:
-        render.document(added.to_dict())
-        return
-    render.write(f"{added.token}\n")
-    typer.echo(
-        f"Shown only once. On the site, run `drag-graph edge init --cloud ADDRESS --name {name}` and enter it.", err=True
-    )
+    render.result(graph.cloud.add(name), _print_token)
+
+
+def _print_token(added: "AddedSite") -> None:
+    render.write(added.token)
+    command = f"drag-graph edge init --cloud ADDRESS --name {added.name}"
+    typer.echo(f"Shown only once. On the site, run `{command}` and enter it.", err=True)
 
 
 @edges_app.command()
 @options.with_settings(*options.STORE)
-def remove(graph: "options.Graph", name: SiteName, json: options.Json = False) -> None:
+def remove(graph: "options.Graph", name: SiteName) -> None:
     """Remove a site with its token and its summaries, also from an embedded store's file.
 
     Example:
       drag-graph cloud edges remove ward-7
     """
     removed = graph.cloud.remove(name)
-    if json:
-        render.document(removed.to_dict())
-    else:
-        render.write(f"Removed {name} and its summaries.\nThe store: {removed.store}.\n")
+    render.result(removed, lambda _removed: render.write(f"Removed {name} and its summaries.\nThe store: {removed.store}."))

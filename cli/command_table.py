@@ -87,6 +87,7 @@ def load_command(name: str) -> Any:
     else:
         outer.command(name)(getattr(module, f"{name}_" if iskeyword(name) else name))
     command = typer.main.get_group(outer).commands[name]
+    command.help = command.help or SUMMARIES[name]
     _use_plain_help(command)
     return command
 

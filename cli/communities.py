@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import options, progress, render
-from .output import exit_with, refuse, report_of
+from .output import AS_JSON, document, exit_with, refuse, report_of
 
 if TYPE_CHECKING:
     from drag_graph.app.linking import Communities, MergeList
     from drag_graph.jobs.community_job import CommunityReport
     from drag_graph.jobs.link_job import LinkReport
-
+    from drag_graph.manage.reaggregation import AggregateReport
 
 FIRST_WORDS = 160
 """Maximum length of a summary in a table, in characters."""
@@ -26,7 +26,6 @@ def communities(
     show: Annotated[bool, typer.Option("--show", help="Print the stored communities.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of communities to print.")] = 20,
     form: Format = "table",
-    json: options.Json = False,
 ) -> None:
     """Group what is connected and summarise each group.
 
@@ -39,7 +38,7 @@ def communities(
       drag-graph communities --summariser ollama/llama3.2 --budget-usd 1
       drag-graph communities --show --format html -o communities.html
     """
-    form = "json" if json else form
+    form = "json" if AS_JSON.get() else form
     if show:
         _print(graph, limit, form)
     else:
@@ -56,7 +55,7 @@ def _print(graph: "options.Graph", limit: int, form: str, report: "CommunityRepo
         return
     stored = graph.stored_communities(report)
     if form == "json":
-        render.document(stored.to_dict())
+        document(stored.to_dict())
         return
     if stored.communities:
         _print_table(stored, limit)
@@ -83,10 +82,9 @@ def _print_table(stored: "Communities", limit: int) -> None:
 
 
 def _print_totals(report: "CommunityReport") -> None:
-
-    for note in report.usage.notes:
-        typer.echo(note, err=True)
     usage = report.usage
+    for note in usage.notes:
+        typer.echo(note, err=True)
     calls = f"{usage.calls - usage.cached_calls} calls"
     calls += f" and {usage.cached_calls} replies from the tape" if usage.cached_calls else ""
     unchanged = len(report.communities) - report.summarised - report.left_open
@@ -110,7 +108,6 @@ def aggregate(
     top_k: Annotated[
         int | None, typer.Option("--top-k", "-k", min=1, max=2**31 - 1, help="Edges to keep. By default as many as before.")
     ] = None,
-    json: options.Json = False,
 ) -> None:
     """Rebuild the simple graph from the stored triples under other settings.
 
@@ -120,10 +117,10 @@ def aggregate(
       drag-graph aggregate --threshold 0.5
       drag-graph aggregate --strategy predicate --merge noisy-or --query-id 9b1c --json
     """
-    report = graph.aggregate(query_id or "", top_k=top_k)
-    if json:
-        render.document(report.to_dict())
-        return
+    render.result(graph.aggregate(query_id or "", top_k=top_k), _print_sizes)
+
+
+def _print_sizes(report: "AggregateReport") -> None:
     rows = [(label, getattr(report.before, name), getattr(report.after, name)) for name, label in _ROWS.items()]
     render.table(("", "before", "after"), rows, wrapped="", title=f"{report.sources} simple graphs rebuilt")
     if report.statements_kept or report.statements_dropped:
@@ -139,7 +136,6 @@ def link(
     undo: Annotated[str, typer.Option("--undo", help="Undo a merge: its id, or the beginning of its id.")] = "",
     redo: Annotated[str, typer.Option("--redo", help="Restore a merge that was undone.")] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, help="With --show: maximum number of merges.")] = 100,
-    json: options.Json = False,
 ) -> None:
     """Find the same things in different sources, so that questions share evidence.
 
@@ -157,22 +153,18 @@ def link(
     )
     refuse("link", {"Pass only one of --show [TEXT], --undo ID and --redo ID.": bool(several)})
     if show:
-        _print_merges(graph.merges(text, limit=limit), as_json=json)
+        render.result(graph.merges(text, limit=limit), _print_merges)
     elif undo:
-        _print_merges(graph.undo_merge(undo), as_json=json)
+        render.result(graph.undo_merge(undo), _print_merges)
     elif redo:
-        _print_merges(graph.redo_merge(redo), as_json=json)
+        render.result(graph.redo_merge(redo), _print_merges)
     else:
-        with render.waiting("Linking", quiet=json) as say:
+        with render.waiting("Linking") as say:
             report = graph.link(on_progress=lambda state: say(f"Linking: {state.waiting_for}")).result()
-        _print_report(report, as_json=json)
+        render.result(report, _print_report)
 
 
-def _print_report(report: "LinkReport", *, as_json: bool) -> None:
-
-    if as_json:
-        render.document(report.to_dict())
-        return
+def _print_report(report: "LinkReport") -> None:
     rows = (
         ("entities linked", report.entities),
         ("concepts created", report.concepts),
@@ -191,11 +183,8 @@ def _print_report(report: "LinkReport", *, as_json: bool) -> None:
         render.console().print("List the merges: [bold]drag-graph link --show[/bold]")
 
 
-def _print_merges(listed: "MergeList", *, as_json: bool) -> None:
-
-    if as_json:
-        render.document(listed.to_dict())
-    elif not listed.merges:
+def _print_merges(listed: "MergeList") -> None:
+    if not listed.merges:
         typer.echo("There are no such merges.")
     else:
         rows = (

@@ -1,18 +1,21 @@
 """`drag-graph config | query`."""
 
 import csv
-import json as json_module
+import json
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options, render
-from .output import refuse
+from .output import AS_JSON, document, refuse
+
+if TYPE_CHECKING:
+    from drag_graph.app.application import Configuration
 
 
 @options.with_settings("plan", *options.STORE)
-def config(graph: "options.Graph", json: options.Json = False) -> None:
+def config(graph: "options.Graph") -> None:
     """Print every setting, its value and where it came from.
 
     A flag overrides a DRAG_GRAPH_* or NEO4J_* variable, a variable overrides drag-graph.toml, and the file overrides the
@@ -21,10 +24,10 @@ def config(graph: "options.Graph", json: options.Json = False) -> None:
 
     Example: DRAG_GRAPH_TEACHER=ollama/llama3.2 drag-graph config
     """
-    configuration = graph.config()
-    if json:
-        render.document(configuration.to_dict())
-        return
+    render.result(graph.config(), _print_settings)
+
+
+def _print_settings(configuration: "Configuration") -> None:
     rows = ((name, "" if value is None else value, configuration.origins[name]) for name, value in configuration.values.items())
     render.table(("setting", "value", "from"), rows, wrapped="value")
 
@@ -36,7 +39,6 @@ def query(
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of rows.")] = 100,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds after which the statement is stopped.")] = 10.0,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
-    json: options.Json = False,
 ) -> None:
     """Execute a read-only Cypher statement on the whole store.
 
@@ -47,16 +49,17 @@ def query(
       drag-graph query "MATCH p=(e:Entity)-[t:TRIPLE]->(o) RETURN p" --limit 5 --json
       drag-graph query "MATCH path=(s:Source)-->() RETURN s.name, count(*)" --csv -o names.csv
     """
-    refuse("query", {"Pass only one of --json and --csv.": json and as_csv})
+    as_json = AS_JSON.get()
+    refuse("query", {"Pass only one of --json and --csv.": as_json and as_csv})
     found = graph.store.query(statement, limit=limit, timeout=timeout)
-    if json:
-        render.document(found.to_dict())
+    if as_json:
+        document(found.to_dict())
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerows([found.columns, *(map(_cell, row) for row in found.rows)])
     else:
         render.table(found.columns, (list(map(_cell, row)) for row in found.rows))
-    if found.truncated and not json:
+    if found.truncated and not as_json:
         typer.echo(f"Only the first {limit} rows are shown. Change this with --limit.", err=True)
 
 
@@ -64,4 +67,4 @@ def _cell(value: Any) -> str:
     """Return a value as the text of a cell."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else json_module.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -31,7 +31,6 @@ def correct(
     by: Annotated[
         str, typer.Option("--by", help="Name of the person who marks it. Defaults to your user name.", show_default=False)
     ] = "",
-    json: options.Json = False,
 ) -> None:
     """Mark a claim or an answer as wrong or right; without an id, list what is marked.
 
@@ -53,11 +52,10 @@ def correct(
         },
     )
     if id_ is None:
-        listed = graph.corrections()
-        render.document(listed.to_dict()) if json else _print(listed)
-        return
-    correction = graph.correct(id_, None if undo else "wrong" if wrong else "right", note, by)
-    render.document(correction.to_dict()) if json else _print([correction])
+        render.result(graph.corrections(), _print)
+    else:
+        correction = graph.correct(id_, None if undo else "wrong" if wrong else "right", note, by)
+        render.result(correction, lambda one: _print([one]))
 
 
 def _print(corrections: "Iterable[Correction]") -> None:

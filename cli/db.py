@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from . import options, render
 
-app = typer.Typer(no_args_is_help=True, help="The store: start and stop Neo4j, inspect, migrate, check, erase.")
+if TYPE_CHECKING:
+    from drag_graph.app.store_group import Verification
+
+app = typer.Typer(no_args_is_help=True)
 
 Home = Annotated[Path | None, typer.Option("--home", help="Folder of the server.", show_default=".drag-graph/neo4j")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
@@ -28,7 +31,6 @@ def up(
     page_cache: Annotated[
         str, typer.Option("--page-cache", help="Page cache size. Ideally large enough for the whole store.")
     ] = "128m",
-    json: options.Json = False,
 ) -> None:
     """Start a Neo4j server on this machine without Docker. It needs Java and Maven, and downloads Neo4j the first time.
 
@@ -39,35 +41,35 @@ def up(
       NEO4J_PASSWORD=… drag-graph db up
       drag-graph db up --heap 4g --page-cache 8g
     """
-    with render.waiting(f"Starting Neo4j {version}", quiet=json) as show:
+    with render.waiting(f"Starting Neo4j {version}") as show:
         ports = {"bolt_port": bolt_port, "http_port": http_port}
         server = graph.store.up(version, home=home, heap=heap, page_cache=page_cache, on_progress=show, **ports)
-    render.fields(server.to_dict(), as_json=json)
+    render.fields(server.to_dict())
 
 
 @app.command()
 @options.with_settings()
-def down(graph: "options.Graph", home: Home = None, json: options.Json = False) -> None:
+def down(graph: "options.Graph", home: Home = None) -> None:
     """Stop the Neo4j server that `db up` started. Its data stay.
 
     Example: drag-graph db down
     """
-    render.fields(graph.store.down(home=home).to_dict(), as_json=json)
+    render.fields(graph.store.down(home=home).to_dict())
 
 
 @app.command()
 @options.with_settings(*options.STORE)
-def status(graph: "options.Graph", home: Home = None, json: options.Json = False) -> None:
+def status(graph: "options.Graph", home: Home = None) -> None:
     """Show where the store is, whether it answers, what is in it, and which migrations are applied.
 
     Example: drag-graph db status --store bolt://127.0.0.1:7687
     """
-    render.fields(graph.store.status(home=home).to_dict(), as_json=json)
+    render.fields(graph.store.status(home=home).to_dict())
 
 
 @app.command()
 @options.with_settings("store")
-def migrate(graph: "options.Graph", json: options.Json = False) -> None:
+def migrate(graph: "options.Graph") -> None:
     """Upgrade the store's schema to this version of drag-graph.
 
     Commands that write to the store do this by themselves. It cannot be undone: an older drag-graph refuses the store
@@ -77,12 +79,12 @@ def migrate(graph: "options.Graph", json: options.Json = False) -> None:
 
     Example: drag-graph db migrate
     """
-    render.fields(graph.store.migrate().to_dict(), as_json=json)
+    render.fields(graph.store.migrate().to_dict())
 
 
 @app.command()
 @options.with_settings(*options.STORE)
-def verify(graph: "options.Graph", json: options.Json = False) -> None:
+def verify(graph: "options.Graph") -> None:
     """Check that everything has its provenance, no reference dangles and no content was changed.
 
     Exits with 3 and lists the problems if there are any.
@@ -92,14 +94,16 @@ def verify(graph: "options.Graph", json: options.Json = False) -> None:
     from drag_graph.errors import StoreUnfit
 
     verification = graph.store.verify()
-    if json:
-        render.document(verification.to_dict())
-    elif verification:
+    render.result(verification, _print_problems)
+    raise typer.Exit(0 if verification else StoreUnfit.exit_code)
+
+
+def _print_problems(verification: "Verification") -> None:
+    if verification:
         render.console().print("[green]No problems found: every triple has its evidence and teacher call.[/green]")
     else:
         rows = ((item.check, item.id, item.message) for item in verification.problems)
         render.table(("check", "id", "problem"), rows, wrapped="problem")
-    raise typer.Exit(0 if verification else StoreUnfit.exit_code)
 
 
 @app.command()
@@ -123,7 +127,6 @@ def erase(
     no_compact: Annotated[
         bool, typer.Option("--no-compact", help="Skip compaction: faster, but deleted text remains in the file.")
     ] = False,
-    json: options.Json = False,
 ) -> None:
     """Erase queries and documents with everything that rests on them.
 
@@ -143,7 +146,7 @@ def erase(
         compact=not no_compact,
         confirm=None if yes else _confirm,
     )
-    render.fields(report.to_dict(), as_json=json)
+    render.fields(report.to_dict())
 
 
 def _confirm(question: str) -> bool:

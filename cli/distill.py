@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options, progress, render, render_runs
-from .output import exit_with, refuse, report_of
+from .output import AS_JSON, exit_with, refuse, report_of
 
 if TYPE_CHECKING:
     from drag_graph.app.questions import Questions
@@ -32,7 +32,6 @@ def distill(
     add: Annotated[bool, typer.Option("--add", help="Add this teacher's evidence to existing subgraphs.")] = False,
     batch: Annotated[bool, typer.Option("--batch", help="Use the provider's batch API: half the price, within hours.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="With --batch: submit the requests and end.")] = False,
-    json: options.Json = False,
 ) -> None:
     """Ask the teacher about questions and store its evidence as graphs.
 
@@ -51,19 +50,14 @@ def distill(
     questions = _questions(file, query, option or [], graph.settings)
     if dry_run:
         expected = graph.estimate_distill(questions, retry_quarantined=retry_quarantined, batch=batch)
-        render.estimate(expected.to_dict(), as_json=json)
+        render.estimate(expected.to_dict())
         return
-    ways: dict[str, Any] = {
-        "retry_quarantined": retry_quarantined,
-        "replace": replace,
-        "add": add,
-        "batch": batch,
-        "leave": no_wait,
-    }
+    ways: dict[str, Any] = {"replace": replace, "add": add, "batch": batch, "leave": no_wait}
+    ways["retry_quarantined"] = retry_quarantined
     report: RunReport | JobReport
-    with progress.progress(quiet=json) as meter:
+    with progress.progress() as meter:
         report = report_of(lambda: graph.distill(questions, on_progress=meter.run, **ways))
-    render_runs.run(report, as_json=json)
+    render.result(report, render_runs.run)
     exit_with(report)
 
 
@@ -92,7 +86,6 @@ def refresh(
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of queries.")] = None,
     dry_run: options.DryRun = False,
     retry_quarantined: options.RetryQuarantined = False,
-    json: options.Json = False,
 ) -> None:
     """Distill stored questions again if they have expired, led to wrong answers or were corrected.
 
@@ -105,12 +98,12 @@ def refresh(
     """
     chosen: dict[str, Any] = {"expired": expired, "failed": failed, "corrected": corrected, "limit": limit}
     if dry_run:
-        render_runs.due(graph.estimate_refresh(**chosen), as_json=json)
+        render.result(graph.estimate_refresh(**chosen), render_runs.due)
         return
-    with progress.progress(quiet=json) as meter:
+    with progress.progress() as meter:
         report = report_of(lambda: graph.refresh(on_progress=meter.run, retry_quarantined=retry_quarantined, **chosen))
-    if not json and not report.totals()["queries"] and not report.stopped:
+    if not AS_JSON.get() and not report.totals()["queries"] and not report.stopped:
         typer.echo(f"Nothing has {' or '.join(words for reason, words in STALE.items() if chosen[reason])}.")
         return
-    render_runs.run(report, as_json=json)
+    render.result(report, render_runs.run)
     exit_with(report)

@@ -10,12 +10,9 @@ from . import options, progress, render
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from drag_graph.app.sites_group import Calibration
+    from drag_graph.app.sites_group import Calibration, TrafficReport
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Run this machine as a site: it answers from its own documents, and asks the cloud if it is not sure.",
-)
+app = typer.Typer(no_args_is_help=True)
 ROWS = 12
 """Maximum number of thresholds in the table."""
 SITE = ("cloud", "edge_name", "cloud_ca", "insecure", "release")
@@ -31,9 +28,7 @@ NeverLeave = Annotated[
 
 @app.command()
 @options.with_settings(*SITE, *options.PANELS["Store"])
-def init(
-    graph: "options.Graph", flags: "Mapping[str, Any]", never_leave: NeverLeave = None, json: options.Json = False
-) -> None:
+def init(graph: "options.Graph", flags: "Mapping[str, Any]", never_leave: NeverLeave = None) -> None:
     """Set up this folder as a site of a cloud.
 
     The settings go to `drag-graph.toml`, and the token to a file that only you can read. The command asks for the token that
@@ -47,7 +42,7 @@ def init(
     setup = graph.sites.init(token, **{name: flags[name] for name in SITE}, never_leave=never_leave or None)
     if setup.problem:
         typer.echo(f"Not checked: {setup.problem}", err=True)
-    render.fields(setup.to_dict(), as_json=json)
+    render.fields(setup.to_dict())
 
 
 def _read_token() -> str:
@@ -58,7 +53,7 @@ def _read_token() -> str:
 
 
 @app.command()
-@options.with_settings(*SITE, "privacy", *options.PANELS["Store"])
+@options.with_settings(*SITE, "privacy", *options.PANELS["Store"], has_json=False)
 def serve(graph: "options.Graph") -> None:
     """Share summaries with the cloud and answer its questions, until Ctrl-C or SIGTERM.
 
@@ -76,20 +71,20 @@ def serve(graph: "options.Graph") -> None:
 
 @app.command()
 @options.with_settings(*SITE, *options.PANELS["Store"])
-def status(graph: "options.Graph", json: options.Json = False) -> None:
+def status(graph: "options.Graph") -> None:
     """Check if the cloud answers and knows this site, and show what the site releases.
 
     Example:
       drag-graph edge status
     """
     state = graph.sites.status()
-    render.fields(state.to_dict(), as_json=json)
+    render.fields(state.to_dict())
     raise typer.Exit(state.exit_code)
 
 
 @app.command()
 @options.with_settings(*options.STORE)
-def traffic(graph: "options.Graph", json: options.Json = False) -> None:
+def traffic(graph: "options.Graph") -> None:
     """List the traffic between this site and its cloud, by day and kind: requests, texts and bytes of bodies.
 
     `texts` counts what left this site: summaries, released passages, and questions with their options.
@@ -97,10 +92,11 @@ def traffic(graph: "options.Graph", json: options.Json = False) -> None:
     Example:
       drag-graph edge traffic --json
     """
-    report = graph.sites.traffic().to_dict()
-    if json:
-        render.document(report)
-    elif rows := report["days"]:
+    render.result(graph.sites.traffic(), _print_traffic)
+
+
+def _print_traffic(report: "TrafficReport") -> None:
+    if rows := report.to_dict()["days"]:
         render.table(tuple(rows[0]), (list(row.values()) for row in rows))
     else:
         render.write("Nothing has left this site.")
@@ -118,7 +114,6 @@ def calibrate(
     wrong_rate: Annotated[
         float | None, typer.Option("--wrong-rate", min=0, max=1, help="Acceptable error rate of answers given locally.")
     ] = None,
-    json: options.Json = False,
 ) -> None:
     """Find the agreement at which a site answers locally, for a given rate of cloud calls or of wrong local answers.
 
@@ -129,13 +124,10 @@ def calibrate(
       drag-graph edge calibrate questions.jsonl --wrong-rate 0.1
       drag-graph edge calibrate questions.jsonl --cloud-rate 0.3 --student gguf:qwen.gguf
     """
-    with progress.progress(quiet=json, priced=False) as meter:
+    with progress.progress(priced=False) as meter:
         run = graph.sites.calibrate(questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=meter.run)
     calibration = run.result()
-    if json:
-        render.document(calibration.to_dict())
-    else:
-        _print(calibration)
+    render.result(calibration, _print)
     raise typer.Exit(calibration.exit_code)
 
 

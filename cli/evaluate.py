@@ -7,13 +7,12 @@ import typer
 from typer.core import TyperGroup
 
 from . import options, progress, render
-from .output import Force, require_picture
+from .output import AS_JSON, Force, document, require_picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from drag_graph.app.evaluation_group import Comparison, EvaluationResult
-    from drag_graph.settings import Settings
 
 
 class TaskGroup(TyperGroup):
@@ -26,7 +25,7 @@ class TaskGroup(TyperGroup):
         return list(super().parse_args(ctx, args))
 
 
-app = typer.Typer(cls=TaskGroup, no_args_is_help=True, help="Measure what the evidence does for a student.")
+app = typer.Typer(cls=TaskGroup, no_args_is_help=True)
 
 FEW_ITEMS = 10
 """Number of items below which a bootstrap interval means nothing: of one item, it has no width."""
@@ -56,7 +55,6 @@ def run(
     documents: Documents = None,
     search: Search = False,
     folder: Folder = None,
-    json: options.Json = False,
 ) -> None:
     """Ask a student every question of a task in several modes, and measure its accuracy.
 
@@ -69,7 +67,7 @@ def run(
       drag-graph eval questions.jsonl --search --documents FOLDER --modes none,combined,bm25
       drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
     """
-    with progress.progress(quiet=json, priced=False, what="answers") as meter:
+    with progress.progress(priced=False, what="answers") as meter:
         result = graph.evaluation.run(
             task,
             modes=[mode.strip() for mode in modes.split(",") if mode.strip()],
@@ -82,10 +80,7 @@ def run(
             folder=folder,
             on_progress=meter.stage,
         ).result()
-    if json:
-        render.document(result.to_dict())
-    else:
-        _print_result(result)
+    render.result(result, _print_result)
     _report_failures(result)
 
 
@@ -125,7 +120,6 @@ def compare(
         Literal["agreement", "correct", "comprehensiveness", "diversity", "empowerment", "overall"],
         typer.Option("--criterion", help="What the judge compares. With `correct`, it decides which answers are correct."),
     ] = "agreement",
-    json: options.Json = False,
 ) -> None:
     """Compare two outcomes item by item: the accuracy of the first less that of the second.
 
@@ -139,14 +133,11 @@ def compare(
       drag-graph eval compare A A --mode graph,none --judge gguf:qwen.gguf --criterion correct
     """
     one, _, other = mode.partition(",")
-    with progress.progress(quiet=json or not judge, priced=False, what="verdicts") as meter:
+    with progress.progress(quiet=not judge, priced=False, what="verdicts") as meter:
         comparison = graph.evaluation.compare(
             first, second, mode=one, second_mode=other, judge=judge, criterion=criterion, on_progress=meter.stage
         )
-    if json:
-        render.document(comparison.to_dict())
-    else:
-        _print_comparison(comparison)
+    render.result(comparison, _print_comparison)
 
 
 def _print_comparison(comparison: "Comparison") -> None:
@@ -184,9 +175,8 @@ def _print_comparison(comparison: "Comparison") -> None:
 
 
 @app.command()
-@options.with_settings()
+@options.with_settings(has_json=False)
 def picture(
-    settings: "Settings",
     graph: "options.Graph",
     folders: Annotated[list[Path], typer.Argument(help="Folders of outcomes.", show_default=False)],
     over: Annotated[str, typer.Option("--over", help="The setting in which they differ: max_lines, top_k, threshold ...")],
@@ -198,7 +188,7 @@ def picture(
     Examples:
       drag-graph eval picture K3 K5 K10 --over max_lines -o sweep.svg
     """
-    require_picture(output, settings, force=force)
+    require_picture(output, graph.settings, force=force)
     render.write(str(graph.evaluation.picture(folders, over, output)))
 
 
@@ -212,7 +202,6 @@ def table(
     split: Split = "all",
     limit: Limit = None,
     dry_run: options.DryRun = False,
-    json: options.Json = False,
 ) -> None:
     """Run the evaluations of a published table: all combinations of the settings that its file varies.
 
@@ -222,19 +211,19 @@ def table(
       drag-graph eval table examples/paper/table-02.toml --dry-run
       drag-graph eval table examples/paper/table-02.toml --teacher gguf:qwen.gguf --student gguf:gemma.gguf --limit 50
     """
-    given = {name: value for name, value in flags.items() if value is not None}
-    evaluations = graph.evaluation.table(file, data=data, split=split, limit=limit, **given)
-    if dry_run or not json:
-        render.estimate(evaluations.estimate(), as_json=json)
+    evaluations = graph.evaluation.table(file, data=data, split=split, limit=limit, **flags)
+    as_json = AS_JSON.get()
+    if dry_run or not as_json:
+        render.estimate(evaluations.estimate())
     if dry_run:
         return
     results = []
-    with progress.progress(quiet=json, priced=False, what="answers") as meter:
+    with progress.progress(priced=False, what="answers") as meter:
         for result in graph.evaluation.run_table(evaluations, meter.stage):
             results.append(result)
-            if not json:
+            if not as_json:
                 _print_result(result)
-    if json:
-        render.document([result.to_dict() for result in results])
+    if as_json:
+        document([result.to_dict() for result in results])
     for result in results:
         _report_failures(result)

@@ -1,6 +1,7 @@
 """`drag-graph import | export`."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -33,7 +34,6 @@ def import_(
         typer.Option("--from", help="Program that wrote the folder. lightrag: the working folder of LightRAG."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace stored sources whose content differs.")] = False,
-    json: options.Json = False,
 ) -> None:
     """Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors.
 
@@ -52,21 +52,18 @@ def import_(
     """
     if origin:
         refuse("import", {"--replace does not work with --from.": replace})
-        with progress.progress(quiet=json, priced=False, what="documents") as meter:
+        with progress.progress(priced=False, what="documents") as meter:
             imported = report_of(lambda: graph.import_lightrag(file, on_progress=meter.run))
-        print_report(imported, as_json=json)
+        render.result(imported, print_report)
         exit_with(imported)
-    with progress.progress(quiet=json, priced=False, what="sources") as meter:
+    with progress.progress(priced=False, what="sources") as meter:
         source = sys.stdin.buffer if file == STANDARD else file
         report = report_of(lambda: graph.import_(source, replace=replace, on_progress=meter.count))
-    if json:
-        render.document(report.to_dict())
-    else:
-        _print(report, graph.settings.store)
+    render.result(report, partial(_print, graph.settings.store))
     exit_with(report)
 
 
-def _print(report: "ImportReport", store: str) -> None:
+def _print(store: str, report: "ImportReport") -> None:
     _print_left_out(report)
     if not any(report.counts.values()):
         typer.echo("The file contains no subgraphs." if report.stopped is None else "Nothing was read.")
@@ -107,7 +104,7 @@ Format = Annotated[
 ]
 
 
-@options.with_settings(*options.STORE, to_file=True)
+@options.with_settings(*options.STORE, has_json=False, to_file=True)
 def export(
     graph: "options.Graph",
     format: Format = "jsonl",  # noqa: A002

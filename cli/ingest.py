@@ -10,6 +10,7 @@ from . import options, progress, render, render_documents
 from .output import STANDARD, exit_with, refuse, report_of
 
 if TYPE_CHECKING:
+    from drag_graph.app.distilling import Estimate
     from drag_graph.jobs.ingest_job import IngestReport
 
     from .service_client import JobReport, ServiceClient
@@ -31,7 +32,6 @@ def ingest(
         list[str] | None, typer.Option("--tag", help="Tag all documents of this command. Repeatable; '' removes tags.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be read, calls, tokens and price.")] = False,
-    json: options.Json = False,
 ) -> None:
     """Read documents and store each as a graph.
 
@@ -47,13 +47,13 @@ def ingest(
     """
     sources = {**_sources(paths, name), "triples": triples, "sync": sync}
     if dry_run:
-        _print_estimate(graph.estimate_ingest(**sources).to_dict(), as_json=json)
+        render.result(graph.estimate_ingest(**sources), _print_estimate)
         return
     priced = bool(graph.settings.model_for("extractor").name)
     report: IngestReport | JobReport
-    with progress.progress(quiet=json, priced=priced, what="documents") as meter:
+    with progress.progress(priced=priced, what="documents") as meter:
         report = report_of(lambda: graph.ingest(**sources, compact=not no_compact, tags=tag, on_progress=meter.run))
-    render_documents.print_report(report, as_json=json)
+    render.result(report, render_documents.print_report)
     exit_with(report)
 
 
@@ -72,10 +72,7 @@ def _sources(paths: list[Path], name: str | None) -> dict[str, Any]:
     return {"text": sys.stdin.buffer.read().decode("utf-8", "replace"), "name": name}
 
 
-def _print_estimate(document: dict[str, Any], *, as_json: bool) -> None:
-
-    if as_json:
-        render.document(document)
-        return
+def _print_estimate(expected: "Estimate") -> None:
+    document = expected.to_dict()
     render_documents.table(document["documents"], ("chunks", "evidence"))
-    render.estimate({**document["totals"], **document}, as_json=False)
+    render.estimate({**document["totals"], **document})

@@ -1,12 +1,15 @@
 """`drag-graph keys`: who may call the service."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from . import options, render
 
-app = typer.Typer(no_args_is_help=True, help="Manage who may call the service: add a key, list keys, revoke one.")
+if TYPE_CHECKING:
+    from drag_graph.app.service_group import AddedKey, KeyList
+
+app = typer.Typer(no_args_is_help=True)
 KeyName = Annotated[str, typer.Argument(help="Name of the key.", show_default=False)]
 
 
@@ -29,7 +32,6 @@ def add(
         float | None,
         typer.Option("--budget-usd", min=0, help="Upper limit on what all jobs of the key may spend together, in US dollars."),
     ] = None,
-    json: options.Json = False,
 ) -> None:
     """Add a key for the service and print it. It is shown only once, because only its hash is stored.
 
@@ -38,24 +40,27 @@ def add(
       drag-graph keys add nightly --role editor --namespace papers --expires 90d --budget-usd 5
     """
     added = graph.service.add_key(name, role, namespaces=namespace or (), expires=expires, budget_usd=budget_usd)
-    if json:
-        render.document(added.to_dict())
-        return
-    render.write(f"{added.secret}\n")
-    typer.echo(f"Shown only once. Send it as `Authorization: Bearer KEY`. Revoke it: drag-graph keys revoke {name}", err=True)
+    render.result(added, _print_secret)
+
+
+def _print_secret(added: "AddedKey") -> None:
+    render.write(added.secret)
+    command = f"drag-graph keys revoke {added.key.name}"
+    typer.echo(f"Shown only once. Send it as `Authorization: Bearer KEY`. Revoke it: {command}", err=True)
 
 
 @app.command("list")
 @options.with_settings("store", "ledger")
-def list_(graph: "options.Graph", json: options.Json = False) -> None:
+def list_(graph: "options.Graph") -> None:
     """List the keys, including expired and revoked ones, and what their jobs have spent.
 
     Example: drag-graph keys list
     """
-    listed = graph.service.keys()
-    if json:
-        render.document(listed.to_dict())
-    elif not listed.keys:
+    render.result(graph.service.keys(), _print_keys)
+
+
+def _print_keys(listed: "KeyList") -> None:
+    if not listed.keys:
         typer.echo("There are no keys. Add one: drag-graph keys add NAME --namespace NAMESPACE")
     else:
         rows = (
@@ -70,13 +75,9 @@ def list_(graph: "options.Graph", json: options.Json = False) -> None:
 
 @app.command()
 @options.with_settings("store", "ledger")
-def revoke(graph: "options.Graph", name: KeyName, json: options.Json = False) -> None:
+def revoke(graph: "options.Graph", name: KeyName) -> None:
     """Revoke a key for good. A running service refuses it at once.
 
     Example: drag-graph keys revoke nightly
     """
-    revoked = graph.service.revoke(name)
-    if json:
-        render.document(revoked.to_dict())
-    else:
-        render.write(f"Revoked {name}.\n")
+    render.result(graph.service.revoke(name), lambda _key: render.write(f"Revoked {name}."))

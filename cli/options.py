@@ -4,7 +4,7 @@ import inspect
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin
@@ -15,7 +15,7 @@ from drag_graph import log
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.settings import Settings, load_settings
 
-from .output import AS_JSON, OUTPUT_PANEL, Force, Output, stdout_to
+from .output import AS_JSON, Force, Output, output_option, stdout_to
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -72,102 +72,78 @@ Graph: TypeAlias = "DragGraph"
 Command = Callable[..., int | None]
 """A command returns its exit code, or None for 0."""
 RAY = {"ray_address": "--address", "ray_processes": "--processes"}
-INJECTED = ("settings", "flags", "graph")
+INJECTED = ("flags", "graph")
 """Parameters of a command that `with_settings` provides."""
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.", rich_help_panel=OUTPUT_PANEL)]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT_PANEL)]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Log each call of a model and each finished item.", rich_help_panel=OUTPUT_PANEL)
-]
-LogJson = Annotated[bool | None, typer.Option("--log-json", help="Log JSON lines to stderr.", rich_help_panel=OUTPUT_PANEL)]
+_search = partial(typer.Option, rich_help_panel="Search")
+_teacher = partial(typer.Option, rich_help_panel="Teacher")
+
+Json = Annotated[bool, output_option("--json", help="Print one JSON document on stdout.")]
+Debug = Annotated[bool, output_option("--debug", help="Show the traceback of an error.")]
+Verbose = Annotated[bool, output_option("--verbose", "-v", help="Log each call of a model and each finished item.")]
+LogJson = Annotated[bool | None, output_option("--log-json", help="Log JSON lines to stderr.")]
 Sources = Annotated[
     list[str] | None,
-    typer.Option(
-        "--source",
-        help="Search only this source: an id, a name, or a pattern such as '*.md'. Repeatable.",
-        rich_help_panel="Search",
-    ),
+    _search("--source", help="Search only this source: an id, a name, or a pattern such as '*.md'. Repeatable."),
 ]
-Since = Annotated[
-    str,
-    typer.Option(
-        "--since",
-        help="Search only sources dated on or after this date: YYYY-MM-DD, YYYY-MM or YYYY.",
-        show_default=False,
-        rich_help_panel="Search",
-    ),
-]
-Until = Annotated[
-    str,
-    typer.Option(
-        "--until", help="Search only sources dated on or before this date.", show_default=False, rich_help_panel="Search"
-    ),
-]
+SINCE = "Search only sources dated on or after this date: YYYY-MM-DD, YYYY-MM or YYYY."
+Since = Annotated[str, _search("--since", help=SINCE, show_default=False)]
+UNTIL = "Search only sources dated on or before this date."
+Until = Annotated[str, _search("--until", help=UNTIL, show_default=False)]
 Tags = Annotated[
     list[str] | None,
-    typer.Option(
-        "--tag",
-        help="Search only documents with at least one of these tags (`ingest --tag`). Repeatable.",
-        rich_help_panel="Search",
-    ),
+    _search("--tag", help="Search only documents with at least one of these tags (`ingest --tag`). Repeatable."),
 ]
 QueryId = Annotated[
     str | None, typer.Option("--query-id", help="A stored query: its id, the beginning of its id, or the id in its input.")
 ]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print the expected calls, tokens and price, and stop.", rich_help_panel="Teacher")
-]
+DryRun = Annotated[bool, _teacher("--dry-run", help="Print the expected calls, tokens and price, and stop.")]
 TlsCert = Annotated[Path | None, typer.Option("--tls-cert", help="Certificate (PEM).", show_default=False)]
 TlsKey = Annotated[Path | None, typer.Option("--tls-key", help="Key of the certificate (PEM).", show_default=False)]
 AllowHost = Annotated[
     list[str] | None, typer.Option("--allow-host", help="A host name under which clients reach the service. Repeatable.")
 ]
-NoService = Annotated[
-    bool,
-    typer.Option(
-        "--no-service", help="Open the store directly, even if `drag-graph serve` is running.", rich_help_panel="Store"
-    ),
-]
-RetryQuarantined = Annotated[
-    bool, typer.Option("--retry-quarantined", help="Ask quarantined queries again.", rich_help_panel="Teacher")
-]
+NO_SERVICE = "Open the store directly, even if `drag-graph serve` is running."
+NoService = Annotated[bool, typer.Option("--no-service", help=NO_SERVICE, rich_help_panel="Store")]
+RetryQuarantined = Annotated[bool, _teacher("--retry-quarantined", help="Ask quarantined queries again.")]
 
 
-def with_settings(*names: str, to_file: bool = False, through_service: bool = False) -> Callable[[Command], Command]:
-    """Add a flag for each of these settings, and the flags of the log, to a command.
+def with_settings(
+    *names: str, has_json: bool = True, to_file: bool = False, through_service: bool = False
+) -> Callable[[Command], Command]:
+    """Add a flag for each of these settings, --json, and the flags of the log, to a command.
 
-    The command can have these parameters: `settings` (with the flags applied), `flags` (the values on the command line, None
-    if not given) and `graph` (the application under these settings, closed at the end). With `to_file`, `-o` redirects the
-    output to a file. With `through_service`, `graph` is a `ServiceClient` while a service holds the store, unless
-    `--no-service` is given.
+    The command receives `graph` (the application under these settings, closed at the end) and can have the parameter `flags`
+    (the values on the command line, None if not given). With `has_json`, `AS_JSON` is set if --json is given. With `to_file`,
+    `-o` redirects the output to a file. With `through_service`, `graph` is a `ServiceClient` while a service holds the store,
+    unless `--no-service` is given.
     """
-    added = {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {})
+    added: dict[str, Any] = {"json": Json} if has_json else {}
+    added |= {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {})
     added |= {"no_service": NoService} if through_service else {}
     added |= {"verbose": Verbose, "log_json": LogJson, "debug": Debug}
 
     def adapted(command: Command) -> Command:
         own = inspect.signature(command).parameters
         parameters = [item for item in own.values() if item.name not in INJECTED]
-        parameters += [_parameter(name, annotation) for name, annotation in added.items()]
+        for name, annotation in added.items():
+            default = None if NoneType in get_args(get_args(annotation)[0]) else False
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
 
         @wraps(command)
         def run(**values: Any) -> int | None:
-            AS_JSON.set(values.get("json", False))
             own_flags = {name: values.pop(name) for name in added}
-            if not names and not to_file and not set(INJECTED) & set(own):
-                return command(**values)  # works with unusable settings, too
+            AS_JSON.set(own_flags.get("json", False))
             flags = {name: own_flags[name] for name in (*names, "log_json")}
             settings = settings_of(flags, verbose=own_flags["verbose"])
-            injected: dict[str, Any] = {"settings": settings, "flags": flags}
             with ExitStack() as stack:
                 stack.enter_context(_naming_the_service(settings))
-                if "graph" in own:
-                    given = {**flags, "verbose": own_flags["verbose"] or None}
-                    service = _service(settings, given) if own_flags.get("no_service") is False else None
-                    injected["graph"] = service or stack.enter_context(_application(settings))
+                given = {**flags, "verbose": own_flags["verbose"] or None}
+                service = _service(settings, given) if own_flags.get("no_service") is False else None
+                graph = service or stack.enter_context(_application(settings))
                 stack.enter_context(stdout_to(own_flags.get("output"), settings, force=own_flags.get("force", False)))
-                return command(**values, **{name: value for name, value in injected.items() if name in own})
+                return command(graph=graph, **values, **({"flags": flags} if "flags" in own else {}))
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {item.name: item.annotation for item in parameters}
@@ -239,8 +215,3 @@ def _flag(name: str) -> Any:
     default = f" Default: {field.default}." if field.default and field.default is not True else ""
     help_ = f"{field.description}{default}"
     return Annotated[kind | None, typer.Option(*declared, help=help_, show_default=False, rich_help_panel=panel)]
-
-
-def _parameter(name: str, annotation: Any) -> inspect.Parameter:
-    default = None if NoneType in get_args(get_args(annotation)[0]) else False
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -22,15 +23,12 @@ AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 STANDARD = Path("-")
 """The file name that means standard input or output."""
 STORE_SUFFIX = ".lbug"
-OUTPUT_PANEL = "Output"
 _ARGUMENT = re.compile(r"`([a-z_]+)=([^`]+)`")
 
 
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="Write to a new file. - is stdout.", show_default="-", rich_help_panel=OUTPUT_PANEL),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.", rich_help_panel=OUTPUT_PANEL)]
+output_option = partial(typer.Option, rich_help_panel="Output")
+Output = Annotated[Path | None, output_option("--output", "-o", help="Write to a new file. - is stdout.", show_default="-")]
+Force = Annotated[bool, output_option("--force", help="Replace an existing file.")]
 
 
 def document(value: Any) -> None:

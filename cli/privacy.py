@@ -9,9 +9,9 @@ import typer
 from . import options, render
 
 if TYPE_CHECKING:
-    from drag_graph.app.privacy_group import PrivacyCheck
+    from drag_graph.app.privacy_group import PrivacyCheck, PrivacyScan, RevealedAnswer
 
-app = typer.Typer(no_args_is_help=True, help="Check what the privacy gate would send.")
+app = typer.Typer(no_args_is_help=True)
 Files = Annotated[list[Path] | None, typer.Argument(help="Exported files to search as well.")]
 
 
@@ -22,7 +22,6 @@ def check(
     file: Annotated[Path, typer.Argument(help="Questions as JSONL or CSV, - for standard input.", show_default=False)],
     why: Annotated[bool, typer.Option("--why", help="Also show what was recognised but kept, and why.")] = False,
     page: Annotated[bool, typer.Option("--page", help="Print a web page.")] = False,
-    json: options.Json = False,
 ) -> None:
     """Show what would be sent for each question: the outgoing text, each replacement, and what would be withheld.
 
@@ -35,12 +34,7 @@ def check(
     report = graph.privacy.check(file, why=why)
     for line in report.rejected:
         typer.echo(f"{file}:{line.number}: {line.problem}", err=True)
-    if json:
-        render.document(report.to_dict())
-    elif page:
-        render.write(report.to_html())
-    else:
-        _table(report)
+    render.result(report, lambda _report: render.write(report.to_html()) if page else _table(report))
     raise typer.Exit(0 if report else 1)
 
 
@@ -49,17 +43,16 @@ def check(
 def reveal(
     graph: "options.Graph",
     answer_id: Annotated[str, typer.Argument(help="The answer's id, its beginning, or the input's id of its question.")],
-    json: options.Json = False,
 ) -> None:
     """Show a stored answer with the names that the gate replaced, and list all replacements.
 
     Example:
       drag-graph privacy reveal 3f2a
     """
-    answer = graph.privacy.reveal(answer_id)
-    if json:
-        render.document(answer.to_dict())
-        return
+    render.result(graph.privacy.reveal(answer_id), _print_originals)
+
+
+def _print_originals(answer: "RevealedAnswer") -> None:
     for original in answer.originals:
         rows = [("question", original["question"]), *((f"option {n}", text) for n, text in enumerate(original["options"], 1))]
         rows += [("answer", original["answer"]), *((f"line {line['n']}", line["text"]) for line in original["lines"])]
@@ -72,7 +65,7 @@ def reveal(
 
 @app.command()
 @options.with_settings("privacy", *options.STORE, "ledger")
-def scan(graph: "options.Graph", files: Files = None, json: options.Json = False) -> None:
+def scan(graph: "options.Graph", files: Files = None) -> None:
     """Search the store, its ledger and exported files for details that the gate would have replaced.
 
     Prints places and types, not the texts.
@@ -80,10 +73,10 @@ def scan(graph: "options.Graph", files: Files = None, json: options.Json = False
     Example:
       drag-graph privacy scan graph.jsonl
     """
-    report = graph.privacy.scan(files or ())
-    if json:
-        render.document(report.to_dict())
-        return
+    render.result(graph.privacy.scan(files or ()), _print_findings)
+
+
+def _print_findings(report: "PrivacyScan") -> None:
     names = ("place", "name", "field", "start", "end", "type", "detector")
     render.table(names, ([item[name] for name in names] for item in report.findings), wrapped="field")
     for item in report.totals:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from .output import AS_JSON
+
 if TYPE_CHECKING:
     from drag_graph.jobs.runner import RunProgress
     from drag_graph.ports.model_roles import OnToken
-
 
 Show = Callable[[str, "RunProgress"], None]
 """Called with the name of what is counted, and the progress."""
@@ -37,10 +38,10 @@ class ProgressDisplay:
 
 
 @contextmanager
-def streamed(*, quiet: bool) -> "Iterator[OnToken | None]":
+def streamed() -> "Iterator[OnToken | None]":
     """Show an answer on a terminal while the student writes it; it vanishes when the final answer is printed."""
     stdout = Console(emoji=False)
-    if quiet or not stdout.is_terminal:
+    if AS_JSON.get() or not stdout.is_terminal:
         yield None
         return
     from rich.live import Live
@@ -60,10 +61,10 @@ def streamed(*, quiet: bool) -> "Iterator[OnToken | None]":
 
 
 @contextmanager
-def progress(*, quiet: bool, priced: bool = True, what: str = "queries") -> Iterator[ProgressDisplay]:
-    """Show rate, cost and remaining time on a terminal. `priced`: whether to show the cost."""
+def progress(*, quiet: bool = False, priced: bool = True, what: str = "queries") -> Iterator[ProgressDisplay]:
+    """Show rate, cost and remaining time on a terminal, unless `quiet` or with --json. `priced`: whether to show the cost."""
     stderr = Console(stderr=True)
-    if quiet or not stderr.is_terminal:
+    if quiet or AS_JSON.get() or not stderr.is_terminal:
         yield ProgressDisplay(what, lambda _what, _state: None)
         return
     from rich import progress as bars

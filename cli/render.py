@@ -17,9 +17,7 @@ from rich.text import Text
 
 from drag_graph.report.terminal_text import printable
 
-from . import output
-
-document = output.document
+from .output import AS_JSON, document
 
 SHORT = 12
 """Characters of an id in a table. Every command accepts a short id."""
@@ -174,20 +172,28 @@ def lists_of(lists: Iterable[Mapping[str, Any]]) -> str:
     return ", ".join(f"{item['list']} ({item['rank']})" for item in lists)
 
 
+def result(value: Any, show: Callable[[Any], None]) -> None:
+    """Print a result of the application: with --json its document, else as `show` does."""
+    if AS_JSON.get():
+        document(value.to_dict())
+    else:
+        show(value)
+
+
 @contextmanager
-def waiting(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
     """Show a spinner on a terminal; yields a function that replaces its text."""
     stderr = Console(stderr=True)
-    if quiet or not stderr.is_terminal:
+    if AS_JSON.get() or not stderr.is_terminal:
         yield lambda _step: None
         return
     with stderr.status(what) as status:
         yield status.update
 
 
-def fields(values: Mapping[str, Any], *, as_json: bool) -> None:
+def fields(values: Mapping[str, Any]) -> None:
     """Print a flat document as two columns."""
-    if as_json:
+    if AS_JSON.get():
         document(values)
         return
     out, widest = console(), max(map(len, values), default=0)
@@ -216,11 +222,6 @@ def _plain(value: Any) -> str:
     return "-" if value in (None, "") else str(value)
 
 
-def disputed(contradicts: Sequence[str]) -> str:
-    """Return the mark of an edge that other edges contradict."""
-    return "disputed" if contradicts else ""
-
-
 _ESTIMATED = (
     *("teacher", "privacy", "plan", "number_of_evidence", "top_k", "table", "evaluations", "student_asked", "queries"),
     *("stored", "quarantined", "rejected", "added", "changed", "unchanged", "removed", "failed", "chunks", "evidence", "calls"),
@@ -242,9 +243,9 @@ _LABELS = {
 """Labels that differ from their keys."""
 
 
-def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
+def estimate(values: Mapping[str, Any]) -> None:
     """Print the estimate of a dry run."""
-    if as_json:
+    if AS_JSON.get():
         document(values)
         return
     for line in values.get("rejected_lines", ()):
@@ -258,4 +259,4 @@ def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
         shown["steps"] = [f"{name} {one['calls']} (${one['price_usd']:.4f})" for name, one in values["steps"].items()]
     if values.get("break_even"):
         shown["break_even"] = f"{values['break_even']} answers per question"
-    fields({_LABELS.get(name, name.replace("_", " ")): shown[name] for name in _ESTIMATED if name in shown}, as_json=False)
+    fields({_LABELS.get(name, name.replace("_", " ")): shown[name] for name in _ESTIMATED if name in shown})

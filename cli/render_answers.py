@@ -10,20 +10,21 @@ from rich.text import Text
 from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.report.terminal_text import printable
 
-from .render import SHORT, console, disputed, document, escape, hanging, lists_of, place_of, shorten, table, write
+from .output import AS_JSON, document
+from .render import SHORT, console, escape, hanging, lists_of, place_of, result, shorten, table, write
 
 if TYPE_CHECKING:
     from drag_graph.app.answer_results import AnswerList, GivenAnswers, SourceList, StoredSubgraph
+    from drag_graph.app.searching import SearchResult
 
+    from .service_client import ServiceReply
 
 COLUMNS = ("source", "date", "score", "found by (rank)", "id")
 
 
-def results(found: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print the document of a search: the sources, then the spans and the edges."""
-    if as_json:
-        document(found)
-        return
+def results(searched: "SearchResult | ServiceReply") -> None:
+    """Print what a search found: the sources, then the spans and the edges."""
+    found = searched.to_dict()
     if reason := found.get("reason"):
         console().print(f"{escape(reason[:1].upper() + reason[1:])}.")
         return
@@ -72,12 +73,10 @@ TEXT_WIDTH = 60
 """Characters of an answer's text in a table."""
 
 
-def answer(
-    given: "Mapping[str, Any]", repeated_flags: str, *, as_json: bool, explain: bool, not_distilled: "Sequence[str]" = ()
-) -> None:
+def answer(given: "Mapping[str, Any]", repeated_flags: str, *, explain: bool, not_distilled: "Sequence[str]" = ()) -> None:
     """Print the document of one answer with its context lines. `repeated_flags` are those that `audit` needs to find it."""
     _print_failures(not_distilled)
-    if as_json:
+    if AS_JSON.get():
         document(given)
         return
     out, text, reason = console(), given["answer"], given.get("reason", "")
@@ -146,20 +145,21 @@ def _weights(lines: "Sequence[Mapping[str, Any]]") -> None:
     table(("line", "weight", "confidence", "found by (rank)", "repeated"), rows, wrapped="found by (rank)")
 
 
-def answers(given: "GivenAnswers", *, as_json: bool) -> None:
+def answers(given: "GivenAnswers") -> None:
     """Print a file's answers and, if it has gold answers, the accuracy. At a site, `sites` names where the lines come from."""
     _print_failures(given.not_distilled)
-    if as_json:
-        document(given.to_dict())
-        return
+    result(given, _answer_rows)
+
+
+def _answer_rows(given: "GivenAnswers") -> None:
     results = given.report.answers
-    at_site = any(result.site for result in results)
+    at_site = any(one.site for one in results)
     verdicts = {True: Text("yes", "green"), False: Text("no", "red"), None: Text("")}
     rows = []
-    for result in results:
-        stored, kept = result.answer, "not kept" if result.not_kept else (result.stored_id or "-")[:SHORT]
-        text = shorten(stored.text, TEXT_WIDTH) + " (unaided)" * result.is_unaided or result.reason
-        row = (kept, result.input_id, stored.label or "", text, f"{stored.confidence:.2f}", verdicts[stored.correct])
+    for one in results:
+        stored, kept = one.answer, "not kept" if one.not_kept else (one.stored_id or "-")[:SHORT]
+        text = shorten(stored.text, TEXT_WIDTH) + " (unaided)" * one.is_unaided or one.reason
+        row = (kept, one.input_id, stored.label or "", text, f"{stored.confidence:.2f}", verdicts[stored.correct])
         sites = ", ".join(dict.fromkeys(line.site or "here" for line in stored.lines))
         rows.append((*row, sites) if at_site else row)
     columns = ("answer", "source", "label", "text", "confidence", "correct")
@@ -170,9 +170,9 @@ def answers(given: "GivenAnswers", *, as_json: bool) -> None:
     console().print(", ".join(f"{name} {value}" for name, value in given.totals.items()))
 
 
-def stored_answers(listed: "AnswerList", *, as_json: bool) -> None:
+def stored_answers(listed: "AnswerList") -> None:
     """Print stored answers."""
-    if as_json:
+    if AS_JSON.get():
         document(listed.to_dict())
     elif not listed.answers:
         console().print(f"There are no answers in {escape(listed.location)}.")
@@ -225,7 +225,8 @@ def _subgraph_tables(stored: "StoredSubgraph") -> None:
     for edge in value.usable_edges:
         words = (edge.subject, ", ".join(edge.predicates), edge.object)
         claims = claims_in_words(claims_of[edge.id], stored.rejected.ids)
-        edges.append((edge.rank + 1, *words, f"{edge.confidence:.2f}", edge.support, disputed(edge.contradicts), claims))
+        disputed = "disputed" if edge.contradicts else ""
+        edges.append((edge.rank + 1, *words, f"{edge.confidence:.2f}", edge.support, disputed, claims))
     table(
         ("rank", "subject", "predicate", "object", "confidence", "support", "", "claims"),
         edges,

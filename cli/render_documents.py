@@ -28,12 +28,9 @@ _COLOURS = {
 }
 
 
-def print_report(report: "IngestReport | JobReport", *, as_json: bool) -> None:
+def print_report(report: "IngestReport | JobReport") -> None:
     """Print the outcome for each document."""
     document = report.to_dict()
-    if as_json:
-        render.document(document)
-        return
     table(document["documents"], ("chunks", "evidence", "triples"))
     totals = document["totals"]
     noted = [(item["name"], note) for item in document["documents"] for note in item["notes"]]

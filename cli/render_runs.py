@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from .render import SHORT, console, document, estimate, fields, shorten, table, unread
+from .render import SHORT, console, estimate, fields, shorten, table, unread
 
 if TYPE_CHECKING:
     from drag_graph.app.distilling import RefreshEstimate
@@ -21,11 +21,8 @@ LONGEST_QUESTION = 32
 _COLOURS = {"complete": "green", "quarantined": "red", "skipped": "yellow", "pending": "default"}
 
 
-def run(report: "RunReport | JobReport", *, as_json: bool) -> None:
+def run(report: "RunReport | JobReport") -> None:
     """Print the results of a run; of a long one only problems, notes and totals."""
-    if as_json:
-        document(report.to_dict())
-        return
     totals = report.totals()
     if 0 < totals["queries"] - totals["pending"] <= SHOWN_RESULTS:
         columns = ("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
@@ -59,23 +56,17 @@ def _status(result: "QueryResult") -> Text:
     return Text(result.status, _COLOURS[result.status])
 
 
-def due(estimated: "RefreshEstimate", *, as_json: bool) -> None:
+def due(estimated: "RefreshEstimate") -> None:
     """Print the queries that a refresh would distill again, and what that would take."""
-    if as_json:
-        document(estimated.to_dict())
-        return
     if estimated.stale:
         queries = ((item.query, ", ".join(item.reasons)) for item in estimated.stale)
         rows = ((query.id[:SHORT], why, query.created_at, query.expires_at) for query, why in queries)
         table(("query", "why", "made", "expires"), rows)
-    estimate(estimated.document, as_json=False)
+    estimate(estimated.document)
 
 
-def runs(listed: "RunList", *, as_json: bool) -> None:
+def runs(listed: "RunList") -> None:
     """Print one line for each run."""
-    if as_json:
-        document(listed.to_dict())
-        return
     counted = ("complete", "pending", "quarantined")
     rows = []
     for item in listed.runs:
@@ -88,14 +79,11 @@ def runs(listed: "RunList", *, as_json: bool) -> None:
     table(("run", "kind", "started", "state", *counted, "cost", "source"), rows, wrapped="source", optional=optional)
 
 
-def run_details(details: "RunDetails", *, as_json: bool) -> None:
+def run_details(details: "RunDetails") -> None:
     """Print one run and its queries, with the notes on what was left out or done otherwise."""
-    if as_json:
-        document(details.to_dict())
-        return
     summary = details.summary
     facts = {name: value for name, value in summary.to_dict().items() if name not in {"job", "counts", "cost_usd", "state"}}
-    fields({**facts, **summary.counts, "cost": f"${summary.cost_usd:.4f}", "state": summary.ending}, as_json=False)
+    fields({**facts, **summary.counts, "cost": f"${summary.cost_usd:.4f}", "state": summary.ending})
     rows = []
     for query in details.queries:
         result = query.result

@@ -7,10 +7,11 @@ import typer
 
 from drag_graph.ports.run_journal import Status
 
-from . import options, render_runs
-from .output import refuse
+from . import options, render, render_runs
+from .command_table import SUMMARIES
+from .output import AS_JSON, refuse
 
-app = typer.Typer(no_args_is_help=False, help="List the last runs, or show one: complete, pending, quarantined.")
+app = typer.Typer(no_args_is_help=False, help=SUMMARIES["runs"])
 
 
 @app.callback(invoke_without_command=True)
@@ -20,7 +21,6 @@ def runs(
     flags: Mapping[str, Any],
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of runs.")] = 20,
-    json: options.Json = False,
 ) -> None:
     """List the last runs, or show one: complete, pending, quarantined.
 
@@ -29,9 +29,9 @@ def runs(
       drag-graph runs show 3f2a
     """
     is_list = context.invoked_subcommand is None
-    refuse("runs", {"Flags must follow the subcommand.": not is_list and (json or any(flags.values()))})
+    refuse("runs", {"Flags must follow the subcommand.": not is_list and (AS_JSON.get() or any(flags.values()))})
     if is_list:
-        render_runs.runs(graph.runs.list(limit=limit), as_json=json)
+        render.result(graph.runs.list(limit=limit), render_runs.runs)
 
 
 @app.command()
@@ -42,7 +42,6 @@ def show(
     status: Annotated[
         Status | None, typer.Option("--status", help="Only queries with this status.", show_default=False)
     ] = None,
-    json: options.Json = False,
 ) -> None:
     """Show what became of each query of a run, and why.
 
@@ -50,11 +49,12 @@ def show(
       drag-graph runs show 3f2a --status quarantined
       drag-graph distill questions.jsonl --retry-quarantined
     """
-    render_runs.run_details(graph.runs.show(run_id, **({"statuses": [status]} if status else {})), as_json=json)
+    details = graph.runs.show(run_id, **({"statuses": [status]} if status else {}))
+    render.result(details, render_runs.run_details)
 
 
 @app.command("give-up")
-@options.with_settings("ledger", *options.STORE)
+@options.with_settings("ledger", *options.STORE, has_json=False)
 def give_up(
     graph: "options.Graph", batch_id: Annotated[str, typer.Argument(help="The batch's id at the provider.", show_default=False)]
 ) -> None:

@@ -1,12 +1,45 @@
-"""`drag-graph serve | mcp`."""
+"""`drag-graph serve | mcp`, and how a service is run until it is stopped."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from . import options
-from .serving import run
+from . import options, render
+from .output import AS_JSON, document
+
+
+def run(graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], *, is_cloud: bool = False) -> None:
+    """Serve until Ctrl-C or SIGTERM. `place` and `limits` are the values of `ServicePlace` and `Limits`."""
+    import threading
+    from contextlib import closing, nullcontext
+
+    from drag_graph import log
+    from drag_graph.compose.site_setup import require_service_packages
+    from drag_graph.concurrency.interruption import on_end
+
+    require_service_packages()
+    from drag_graph.service.keys import KeyRing
+    from drag_graph.service.limits import Limits
+    from drag_graph.service.server import ServicePlace, served
+
+    log.configure("info", as_json=True)
+    ended = threading.Event()
+    with (
+        closing(KeyRing(graph.settings.service_records_path)) as ring,
+        on_end(ended.set),
+        graph.cloud.opened() if is_cloud else nullcontext() as cloud,
+        served(graph, ServicePlace(*place), Limits(**limits), ring, cloud) as running,
+    ):
+        needs_key = is_cloud or not ring.is_empty()
+        if AS_JSON.get():
+            document({"address": running.address, "store": graph.settings.store, "needs_key": needs_key})
+        else:
+            what = "sites" if is_cloud else graph.settings.store
+            render.write(f"Serving {what} at {running.address}. Stop with Ctrl-C.")
+            if not needs_key:
+                render.write("No key is required, so every program on this machine can use it.")
+        ended.wait()
 
 
 @options.with_settings(
@@ -35,7 +68,6 @@ def serve(
     allow_urls: Annotated[
         bool, typer.Option("--allow-urls", help="Allow jobs to fetch documents from public addresses.")
     ] = False,
-    json: options.Json = False,
 ) -> None:
     """Answer requests over HTTP until Ctrl-C or SIGTERM. The store and the models stay open.
 
@@ -47,7 +79,7 @@ def serve(
       drag-graph serve --host 0.0.0.0 --tls-cert service.pem --tls-key service.key
     """
     limits = {"hosts": tuple(allow_host or ()), "origins": tuple(cors_origin or ()), "allows_urls": allow_urls}
-    run(graph, (host, port, tls_cert, tls_key, behind_proxy), limits, as_json=json)
+    run(graph, (host, port, tls_cert, tls_key, behind_proxy), limits)
 
 
 @options.with_settings(
@@ -56,6 +88,7 @@ def serve(
     *options.PANELS["Documents"],
     *options.PANELS["Privacy"],
     *options.PANELS["Store"],
+    has_json=False,
 )
 def mcp(
     graph: "options.Graph",
@@ -83,7 +116,7 @@ def mcp(
     from drag_graph.compose.site_setup import require_service_packages
 
     require_service_packages()
-    from drag_graph.service.mcp_local import LocalDesk, serve_stdio
+    from drag_graph.service.mcp_server import LocalDesk, serve_stdio
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input cannot be interrupted otherwise
     asyncio.run(serve_stdio(LocalDesk(graph, allow_writes=allow_writes, files=allow_files)))

@@ -9,11 +9,11 @@ import typer
 
 from . import options
 
-app = typer.Typer(no_args_is_help=True, help="Export and import recorded replies; list unusable ones.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("export")
-@options.with_settings("ledger", *options.STORE, to_file=True)
+@options.with_settings("ledger", *options.STORE, has_json=False, to_file=True)
 def export_(graph: "options.Graph") -> None:
     """Write the teacher's replies as JSON lines. `--teacher tape:FILE` replays the file offline.
 
@@ -23,7 +23,7 @@ def export_(graph: "options.Graph") -> None:
 
 
 @app.command("import")
-@options.with_settings("ledger", *options.STORE)
+@options.with_settings("ledger", *options.STORE, has_json=False)
 def import_(
     graph: "options.Graph",
     file: Annotated[Path, typer.Argument(help="A file of `tape export`.", exists=True, dir_okay=False, show_default=False)],
@@ -37,7 +37,7 @@ def import_(
 
 
 @app.command()
-@options.with_settings("ledger", *options.STORE)
+@options.with_settings("ledger", *options.STORE, has_json=False)
 def quarantined(
     graph: "options.Graph", query_id: Annotated[str, typer.Argument(help="Only replies about this query.")] = ""
 ) -> None:

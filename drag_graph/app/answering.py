@@ -18,8 +18,7 @@ from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnfit
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
-from drag_graph.manage.short_ids import full_id, stored_subgraph
-from drag_graph.manage.source_listing import SourceState, newest_sources
+from drag_graph.manage.short_ids import SourceState, full_id, newest_sources, stored_subgraph
 from drag_graph.model import Answer
 from drag_graph.models.model_choice import NEAREST
 from drag_graph.models.students.open_answers import is_abstention

@@ -74,16 +74,7 @@ def _group(name: str, kind: type[ResourceUser]) -> property:
     return property(lambda self: derived(getattr(self._target, name), self._executor), doc=kind.__doc__)
 
 
-class _AsyncMethods(_InThreads):
-    """The methods and groups of `DragGraph` as coroutines."""
-
-    vars().update(_derived(DragGraph))
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-
-
-class AsyncDragGraph(_AsyncMethods):
+class AsyncDragGraph(_InThreads):
     """`DragGraph` whose methods are coroutines: `await graph.ask(...)`, `await graph.store.verify()`.
 
     Arguments and results are those of `DragGraph`, but iterators are asynchronous: `async for line in graph.export()`. A call
@@ -91,6 +82,11 @@ class AsyncDragGraph(_AsyncMethods):
     the handle of a run for its report. Type checkers see the derived methods as `Any`. Use it as an asynchronous context
     manager, or await `close`.
     """
+
+    vars().update(_derived(DragGraph))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     def __init__(self, store: str | os.PathLike[str] | None = None, *, settings: Settings | None = None, **values: Any) -> None:
         self._start(DragGraph(store, settings=settings, **values))

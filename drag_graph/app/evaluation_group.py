@@ -1,35 +1,111 @@
-"""`graph.evaluation`: accuracy on questions with known answers."""
+"""`graph.evaluation`: accuracy on questions with known answers, and the evaluations of a published table (examples/paper)."""
 
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from drag_graph.app.evaluation_table import EvaluationTable, make_table
 from drag_graph.app.evaluation_work import EvaluationPlan, EvaluationWork, OnProgress, check_modes
 from drag_graph.app.resources import Resources, ResourceUser
 from drag_graph.app.run_handle import RunHandle
+from drag_graph.compose.model_factories import check_teacher, make_pricing
+from drag_graph.compose.session import estimate_basis
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.errors import ConfigurationError
+from drag_graph.distill.cost_estimate import estimate
+from drag_graph.errors import ConfigurationError, InputError
+from drag_graph.evaluation import outcome
 from drag_graph.evaluation.evaluation_run import EvaluationMode
 from drag_graph.evaluation.judge import Criterion, Judgement, graded, judged
-from drag_graph.evaluation.outcome import (
-    Difference,
-    Record,
-    common_items,
-    compare_records,
-    read_about,
-    read_location,
-    read_mode,
-    read_records,
-    summary_rows,
-)
 from drag_graph.evaluation.plots import draw_sweep
-from drag_graph.evaluation.tasks import Split
+from drag_graph.evaluation.tasks import Split, TaskItem, read_task
+from drag_graph.inputs import InputLine
 from drag_graph.models.model_choice import NEAREST, is_served
 from drag_graph.ports.model_roles import Student
+
+TABLE_KEYS = {"title", "tasks", "modes", "settings", "vary"}
+SHARED = frozenset({"student", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order", "brief"}) | {
+    *("student_base_url", "token_budget", "relevance", "reranker", "reranker_base_url")
+}
+"""Settings of the student: evaluations that differ in nothing else use the same distilled graphs."""
+_SUMS = ("queries", "stored", "calls", "tokens_in", "tokens_out", "price_usd", "price_usd_low", "price_usd_high")
+
+
+@dataclass(frozen=True)
+class EvaluationTable:
+    """The evaluations that one table consists of."""
+
+    title: str
+    tasks: tuple[str, ...]
+    modes: tuple[EvaluationMode, ...]
+    runs: tuple[Resources, ...]
+    """One for each combination of the varied settings. Graphs that are distilled differently are in separate namespaces."""
+    data: Path | None = None
+    split: Split = "all"
+    limit: int | None = None
+
+    def plans(self) -> Iterator[tuple[Resources, EvaluationPlan]]:
+        """Yield every evaluation with its settings."""
+        for resources in self.runs:
+            for task in self.tasks:
+                yield resources, EvaluationPlan(task, self.modes, data=self.data, split=self.split, limit=self.limit)
+
+    def estimate(self) -> dict[str, Any]:
+        """Return the number of evaluations and answers, and the calls, tokens and price of the teachers."""
+        answers = len(self.runs) * len(self.modes) * sum(map(len, self._items.values()))
+        evaluations = len(self.runs) * len(self.tasks)
+        return {"table": self.title, "evaluations": evaluations, "student_asked": answers, **self._price()}
+
+    @cached_property
+    def _items(self) -> dict[str, list[TaskItem]]:
+        namespace = self.runs[0].settings.namespace
+        where = {"data": self.data, "split": self.split, "limit": self.limit}
+        return {task: read_task(task, namespace=namespace, **where).items for task in self.tasks}  # type: ignore[arg-type]
+
+    def _price(self) -> dict[str, Any]:
+        """Add up what the teachers cost. Each namespace is distilled once."""
+        items = [item for group in self._items.values() for item in group]
+        estimates = []
+        for settings in {one.settings.namespace: one.settings for one in self.runs}.values():
+            check_teacher(settings)
+            space = settings.namespace
+            queries = (one.query.model_copy(update={"namespace": space, "id": one.query.id_in(space)}) for one in items)
+            lines = [InputLine(number, query) for number, query in enumerate(queries, start=1)]
+            with estimate_basis(settings) as (basis, _caution):
+                estimates.append(estimate(settings, lines, make_pricing(settings), basis))
+        sums = {name: sum(one.get(name) or 0 for one in estimates) for name in _SUMS}
+        if all(one.get("price_known", True) for one in estimates):
+            return sums
+        return {name: "unknown" if name.startswith("price") else value for name, value in sums.items()}
+
+
+def read_table(file: Path) -> dict[str, Any]:
+    """Return the contents of a table's file. Raises InputError."""
+    try:
+        with file.open("rb") as opened:
+            contents = tomllib.load(opened)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise InputError(
+            f"Cannot read {file}: {getattr(error, 'strerror', None) or error}.",
+            hint="Pass a file like those in examples/paper.",
+        ) from error
+    if set(contents) - TABLE_KEYS or not {"title", "tasks", "modes"} <= set(contents):
+        hint = f"Keys: {', '.join(sorted(TABLE_KEYS))}."
+        raise InputError(f"{file} does not describe a table: its keys are {', '.join(contents)}.", hint=hint)
+    return contents
+
+
+def combinations(contents: Mapping[str, Any], name: str, flags: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the settings of each run; `flags` win over the file. Settings joined by "+" vary together."""
+    varied = {keys: values for keys, values in contents.get("vary", {}).items() if not flags.keys() & set(keys.split("+"))}
+    for values in product(*varied.values()):
+        varied_values = {key: value for keys, value in zip(varied, values, strict=True) for key in keys.split("+")}
+        separate = [str(value) for key, value in varied_values.items() if key not in SHARED]
+        yield {"namespace": "-".join([name, *separate]), **contents.get("settings", {}), **varied_values, **flags}
+
 
 MODES: tuple[EvaluationMode, ...] = ("none", "evidence", "graph", "combined")
 
@@ -53,7 +129,7 @@ class EvaluationResult:
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Return the figures as text: column names, and a row a mode."""
-        return summary_rows(self.summary)
+        return outcome.summary_rows(self.summary)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary with its folder."""
@@ -68,7 +144,7 @@ class Comparison:
     second: tuple[Path, str]
     locations: tuple[str, str]
     """The stores that have the answers of each, "" if unknown."""
-    difference: Difference
+    difference: outcome.Difference
     judgement: Judgement | None = None
     """The verdicts of a judge on pairs of answers."""
     graded_by: str = ""
@@ -134,17 +210,19 @@ class EvaluationGroup(ResourceUser):
         judge is at `student_base_url`. Raises InputError, and ModelError.
         """
         second_mode = second_mode or mode
-        ours, theirs = read_mode(first, mode), read_mode(second, second_mode)
+        ours, theirs = outcome.read_mode(first, mode), outcome.read_mode(second, second_mode)
         judgement, grades = None, bool(judge) and criterion == "correct"
         if judge:
             with self._judge({**settings, "student": judge}) as (student, workers):
                 how: Any = {"workers": workers, "on_verdict": partial(on_progress, "verdicts")}
                 if grades:
-                    ours, theirs = (graded(side, student, **how) for side in zip(*common_items(ours, theirs), strict=True))
+                    ours, theirs = (
+                        graded(side, student, **how) for side in zip(*outcome.common_items(ours, theirs), strict=True)
+                    )
                 else:
                     judgement = judged(ours, theirs, student, criterion=criterion, **how)
-        locations = (read_location(first), read_location(second))
-        difference = compare_records(ours, theirs)
+        locations = (outcome.read_location(first), outcome.read_location(second))
+        difference = outcome.compare_records(ours, theirs)
         return Comparison((first, mode), (second, second_mode), locations, difference, judgement, judge if grades else "")
 
     @contextmanager
@@ -161,9 +239,9 @@ class EvaluationGroup(ResourceUser):
 
     def picture(self, folders: Sequence[Path], over: str, output: Path) -> Path:
         """Draw the accuracy of each mode over a setting in which the outcomes differ. Raises MissingExtra and InputError."""
-        outcomes: dict[float, list[Record]] = {}
+        outcomes: dict[float, list[outcome.Record]] = {}
         for folder in folders:
-            settings = read_about(folder)["settings"]
+            settings = outcome.read_about(folder)["settings"]
             if over not in settings:
                 raise ConfigurationError(
                     f"{over} is not a setting of {folder}.", hint=f"Choose from {', '.join(sorted(settings))}."
@@ -172,14 +250,18 @@ class EvaluationGroup(ResourceUser):
             if not isinstance(value, int | float) or value in outcomes:
                 reason = "another outcome has the same value" if value in outcomes else "it is not a number"
                 raise ConfigurationError(f"Cannot draw {over} = {value} of {folder}: {reason}.", hint="Pass other outcomes.")
-            outcomes[value] = read_records(folder)
+            outcomes[value] = outcome.read_records(folder)
         return draw_sweep(outcomes, over, output)
 
     def table(
         self, file: Path, *, data: Path | None = None, split: Split = "all", limit: int | None = None, **settings: Any
     ) -> EvaluationTable:
         """Read the file of a table: evaluations under all combinations of some settings. `settings` win over the file."""
-        return make_table(file, self._resources.changed, settings, data=data, split=split, limit=limit)
+        contents = read_table(file)
+        flags = {key: value for key, value in settings.items() if value is not None}
+        runs = tuple(map(self._resources.changed, combinations(contents, file.stem, flags)))
+        modes = check_modes(contents["modes"])
+        return EvaluationTable(contents["title"], tuple(contents["tasks"]), modes, runs, data=data, split=split, limit=limit)
 
     def run_table(
         self, table: EvaluationTable, on_progress: OnProgress = lambda _stage, _done, _total: None

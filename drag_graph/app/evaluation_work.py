@@ -11,18 +11,9 @@ from drag_graph.ask.asker import UNKEPT, Asker
 from drag_graph.compose.session import Session, instruction_of
 from drag_graph.distill.plans import chosen
 from drag_graph.errors import ConfigurationError
-from drag_graph.evaluation import baselines
+from drag_graph.evaluation import baselines, evaluation_run
 from drag_graph.evaluation.environment import file_hash, git_hash, versions
-from drag_graph.evaluation.evaluation_run import (
-    PAGE,
-    STORED,
-    Evaluation,
-    EvaluationMode,
-    LinesOf,
-    own_subgraphs,
-    searched_lines,
-    shuffled_subgraphs,
-)
+from drag_graph.evaluation.evaluation_run import EvaluationMode, LinesOf
 from drag_graph.evaluation.intervals import SEED
 from drag_graph.evaluation.tasks import Split, TaskItem, admitted, read_task
 from drag_graph.files import write_lines
@@ -107,16 +98,16 @@ class EvaluationWork:
         if self._settings.shared_lines:
             session.linker().run()
         about |= {"knowledge": self._knowledge(items)}
-        evaluation = Evaluation(
+        evaluation = evaluation_run.Evaluation(
             folder,
             items,
             plan.modes,
             asker=partial(self._asker, student, frozenset(other_lines)),
-            own_lines=searched_lines if plan.search else own_subgraphs(session.store.read),
+            own_lines=evaluation_run.searched_lines if plan.search else evaluation_run.own_subgraphs(session.store.read),
             other_lines=other_lines,
             about=about,
             notes=notes,
-            page=PAGE if self._settings.student == NEAREST else 1,
+            page=evaluation_run.PAGE if self._settings.student == NEAREST else 1,
             workers=self._settings.workers if is_served(self._settings.model_for("student")) else 1,
         )
         return folder, evaluation.run(self._counted("answers", len(items) * len(plan.modes)))
@@ -150,9 +141,9 @@ class EvaluationWork:
             )
         lines: dict[EvaluationMode, LinesOf] = {}
         if "shuffled" in modes:
-            lines["shuffled"] = shuffled_subgraphs(items, store.read)
+            lines["shuffled"] = evaluation_run.shuffled_subgraphs(items, store.read)
         if "rotated" in modes:
-            lines["rotated"] = own_subgraphs(store.read)
+            lines["rotated"] = evaluation_run.own_subgraphs(store.read)
         find = partial(baselines.passage_lines, count_tokens=student.count_tokens, token_budget=self._settings.token_budget)
         for name in searches:
             lines[name] = find(name, passages, self._session.embedder)
@@ -163,7 +154,7 @@ class EvaluationWork:
         plan, session = self._plan, self._session
         teacher = None
         if plan.search:
-            if STORED & set(plan.modes) and not session.store.sources(limit=1):
+            if evaluation_run.STORED & set(plan.modes) and not session.store.sources(limit=1):
                 raise ConfigurationError("The store is empty.", hint="Read documents first with `drag-graph ingest FOLDER`.")
             return {}
         if plan.evidence:
@@ -171,7 +162,9 @@ class EvaluationWork:
             write_lines(path, (json.dumps(item.curated(), ensure_ascii=False) for item in items))
             teacher = CuratedTeacher(path)
         elif not self._settings.teacher:
-            if STORED & set(plan.modes) and not settings_hashes(session.store, [item.query.id for item in items]):
+            if evaluation_run.STORED & set(plan.modes) and not settings_hashes(
+                session.store, [item.query.id for item in items]
+            ):
                 hint = "Set `teacher=NAME`, pass `evidence=KEY` with the key of the rows' own evidence, or use `modes=none`."
                 raise ConfigurationError(f"No question of {plan.task} has been distilled, and no teacher is set.", hint=hint)
             return {}

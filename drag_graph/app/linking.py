@@ -1,6 +1,5 @@
 """Methods that connect sources: link and its merges, communities."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,7 +120,15 @@ class Linking(ResourceUser):
     def community_picture(self, *, limit: int = 20) -> GraphPicture:
         """Return a picture of the largest communities."""
         with self._resources.store() as store:
-            return _picture(store, _by_size(store)[:limit])
+            thing_of: dict[str, str] = {}
+            for edge in store.linked_edges():
+                thing_of |= {edge.source_entity: edge.source, edge.target_entity: edge.target}
+            groups = [
+                Group(tuple(sorted({thing_of[one] for one in item.entities if one in thing_of})), item.edges, item.name)
+                for item in _by_size(store)[:limit]
+            ]
+            title = f"Communities of {store.location}"
+            return groups_picture(title, [group for group in groups if group.members], store.linked_edges())
 
 
 def _merge(store: GraphStore, prefix: str) -> SameAs:
@@ -135,15 +142,3 @@ def _merge(store: GraphStore, prefix: str) -> SameAs:
 
 def _by_size(store: GraphStore) -> tuple[Community, ...]:
     return tuple(sorted(store.communities.read(), key=lambda item: (-item.things, item.id)))
-
-
-def _picture(store: GraphStore, communities: Sequence[Community]) -> GraphPicture:
-    thing_of: dict[str, str] = {}
-    for edge in store.linked_edges():
-        thing_of |= {edge.source_entity: edge.source, edge.target_entity: edge.target}
-    groups = [
-        Group(tuple(sorted({thing_of[entity] for entity in item.entities if entity in thing_of})), item.edges, item.name)
-        for item in communities
-    ]
-    title = f"Communities of {store.location}"
-    return groups_picture(title, [group for group in groups if group.members], store.linked_edges())

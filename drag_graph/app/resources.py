@@ -129,14 +129,17 @@ class Resources:
             yield store
 
     @contextmanager
-    def reading(self, *, asks: bool = False, role: Role = "teacher") -> Iterator[Session]:
-        """Lend a session that only reads. The model of `role`, and the student if it `asks`, count for the privacy level."""
-        with self._session(asks=asks, role=role, read_only=True, create=False) as session:
+    def reading(self, *, asks: bool = False) -> Iterator[Session]:
+        """Lend a session that only reads. The teacher, and the student if it `asks`, count for the privacy level."""
+        with self._session(asks=asks, read_only=True, create=False) as session:
             yield session
 
     @contextmanager
     def writing(self, *, asks: bool = False, role: Role = "teacher", create: bool = True) -> Iterator[Session]:
-        """Lend a session that may write; with `create` an embedded store that does not exist is made."""
+        """Lend a session that may write, as `reading` with the model of `role` as the teacher.
+
+        With `create`, an embedded store that does not exist is made.
+        """
         with self._session(asks=asks, role=role, read_only=False, create=create) as session:
             yield session
 
@@ -158,16 +161,12 @@ class Resources:
 
     def _writing_now(self, stack: ExitStack) -> Session | None:
         """Enter a session that may write; None if another process is writing to the embedded store."""
-        if self.is_written_elsewhere():
+        if is_written_elsewhere(self.settings):
             return None
         try:
             return stack.enter_context(self._session(asks=True, read_only=False, create=False, lock_timeout=KEEP_TIMEOUT))
         except StoreLocked:
             return None
-
-    def is_written_elsewhere(self) -> bool:
-        """Whether another process has the embedded store open for writing."""
-        return is_written_elsewhere(self.settings)
 
     @contextmanager
     def _session(

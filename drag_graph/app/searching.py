@@ -7,13 +7,12 @@ from typing import Any
 from drag_graph.app.questions import one_question, restriction
 from drag_graph.app.resources import ResourceUser
 from drag_graph.ask.audit_snapshot import places_of, snapshot
+from drag_graph.ask.context_lines import Weighed
 from drag_graph.ask.find_lines import SourceHit
-from drag_graph.ask.line_weights import ListName, Weighed
 from drag_graph.compose.model_factories import asked_as
 from drag_graph.errors import ConfigurationError
 from drag_graph.graph.rejected_claims import claims_of_edges
-from drag_graph.manage.short_ids import stored_subgraph
-from drag_graph.manage.source_listing import newest_sources
+from drag_graph.manage.short_ids import newest_sources, stored_subgraph
 from drag_graph.model import Answer, Line, Subgraph
 from drag_graph.models.model_choice import NEAREST
 from drag_graph.report.audit_document import stored_answer
@@ -87,16 +86,12 @@ class SearchResult:
             **({"reason": self.reason} if self.reason else {}),
         }
 
-    def lists(self, line: Line) -> tuple[tuple[ListName, int], ...]:
-        """Return the lists that found a line, each with its rank there."""
-        weighed = self.weighed.get(line.ref)
-        return weighed.ranks if weighed else ()
-
     def _line(self, line: Line) -> dict[str, Any]:
         facts = line.model_dump(include={"kind", "ref", "source_id", "score"})
         place = {"document": dict(self.documents[line.n])} if line.n in self.documents else {}
         claims = {"claims": list(self.claims[line.ref])} if line.kind == "edge" else {}
-        lists = {"lists": _lists(self.lists(line))}
+        weighed = self.weighed.get(line.ref)
+        lists = {"lists": _lists(weighed.ranks if weighed else ())}
         return {"text": line.text.removeprefix(line.opening), **facts, **place, **claims, **lists}
 
 

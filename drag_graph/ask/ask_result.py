@@ -8,7 +8,7 @@ from drag_graph.ask.answer_checks import ABSTAINS, REFUSES
 from drag_graph.ask.answer_notes import notes_on
 from drag_graph.ask.answers import NOTHING_RELEVANT
 from drag_graph.ask.audit_snapshot import places_of
-from drag_graph.ask.line_weights import Weighed
+from drag_graph.ask.context_lines import Weighed
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Answer, Line
 from drag_graph.ports.question_gate import Disguise

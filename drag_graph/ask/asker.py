@@ -296,7 +296,7 @@ class Asker:
             input_id=_own_id(question),
             how=found.how,
             nearest=found.nearest,
-            has_unsearchable=found.how == "nothing" and self._has_unsearchable(),
+            has_unsearchable=found.how == "nothing" and any(one.evidence for one in self.store.concepts.waiting(1).sources),
             is_restricted=bool(self.only),
         )
 
@@ -341,9 +341,6 @@ class Asker:
                 quoted=any(line.source_id in documents for line in lines),
             ),
         )
-
-    def _has_unsearchable(self) -> bool:
-        return any(source.evidence for source in self.store.concepts.waiting(1).sources)
 
     def _visible(self, query: Query, found: FoundLines) -> tuple[FoundLines, list[tuple[str, str]]]:
         """Return the part of `found` that the student may see, reranked if there is a reranker, and (text, reason) of the rest.

@@ -5,9 +5,8 @@ A question about what many things have in common is not similar to any single pa
 
 from collections.abc import Sequence
 
-from drag_graph.ask.context_lines import candidate_lines
+from drag_graph.ask.context_lines import Weighed, candidate_lines
 from drag_graph.ask.corrected_store import Readable
-from drag_graph.ask.line_weights import Weighed
 from drag_graph.graph.edge_strength import strongest
 from drag_graph.model import Mode, Subgraph
 

@@ -1,22 +1,24 @@
 """Turn subgraphs into context lines (docs/explanation/pipeline.md; paper, section "Simplified graph to text").
 
 Two pure steps: `candidate_lines` collects what the mode allows, and `select_lines` orders the lines, removes repetitions and
-applies the token budget. Every line keeps the id of its evidence or edge (promise 4), and every dropped line has a reason.
+applies the token budget. Every line keeps the id of its evidence or edge (promise 4), and every dropped line has a reason. A
+search weighs its lines, and `without_repetitions` finds those that repeat others.
 
 Line ends inside a text become spaces, so that a text can neither begin a section of the prompt nor pass for another line.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from drag_graph.graph.aggregate import joined_statement
 from drag_graph.graph.edge_text import DISPUTED, adjacency, arrow, one_line
 from drag_graph.graph.inflection import noun, verb
+from drag_graph.graph.name_forms import entity_key, predicate_key
 from drag_graph.graph.search_terms import words
 from drag_graph.identity import canonical_text
-from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
+from drag_graph.model import Line, LineKind, Mode, SimpleEdge, Subgraph
 from drag_graph.ports.plugins import find_plugin
 
 DropReason = Literal["duplicate", "too long", "line limit", "token budget", "context window"]
@@ -87,21 +89,14 @@ def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: str 
     edges: list[Candidate] = []
     for graph in subgraphs:
         if mode in {"evidence", "combined"} or (mode == "graph" and graph.graph == "evidence_only"):
-            evidence += [evidence_candidate(item, rank) for rank, item in enumerate(graph.kept_evidence)]
+            texts = map(one_line, (item.text for item in graph.kept_evidence))
+            evidence += [
+                Candidate("evidence", item.id, item.source_id, text, text, rank)
+                for rank, (item, text) in enumerate(zip(graph.kept_evidence, texts, strict=True))
+            ]
         if mode in {"graph", "combined"}:
             edges += [_of_edge(edge, rank, line_format) for rank, edge in enumerate(graph.usable_edges)]
     return sorted(evidence, key=lambda item: item.rank) + sorted(edges, key=lambda item: item.rank)
-
-
-def evidence_candidate(item: Evidence, rank: int) -> Candidate:
-    """Return a piece of evidence as a line without a score."""
-    text = one_line(item.text)
-    return Candidate("evidence", item.id, item.source_id, text, text, rank)
-
-
-def fits_alone(candidate: Candidate, count_tokens: CountTokens, token_budget: int) -> bool:
-    """Return whether a line by itself is within the token budget."""
-    return count_tokens(f"1. {candidate.text}") <= token_budget
 
 
 def select_lines(
@@ -121,7 +116,7 @@ def select_lines(
         text = (item.kind, canonical_text(item.text).rstrip(".!"))
         if text in texts:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
-        elif not fits_alone(item, count_tokens, token_budget):
+        elif count_tokens(f"1. {item.text}") > token_budget:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
         elif max_lines and numbers[item.kind] == max_lines:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "line limit"))
@@ -194,3 +189,57 @@ def _of_edge(edge: SimpleEdge, rank: int, line_format: str) -> Candidate:
 def order_of(item: Candidate) -> tuple[bool, float, int, str, str]:
     """Return what lines are sorted by: score, rank, text. Those without a score come last."""
     return (item.score is None, -(item.score or 0.0), item.rank, item.text, item.ref)
+
+
+ListName = Literal["query", "vector", "words", "graph", "community"]
+"""What finds a line: a similar question, its vector, its words, the walk over the graph, or the summary of a community."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A line with its weight, and its rank (1 is best) in each list that found it.
+
+    `confidence` is that of an edge (None for evidence), `support` the number of other lines with the same content.
+    """
+
+    candidate: Candidate
+    weight: float
+    ranks: tuple[tuple[ListName, int], ...] = ()
+    confidence: float | None = None
+    support: int = 0
+
+
+def by_weight(lines: Iterable[Weighed]) -> list[Weighed]:
+    """Return the lines by weight, ties by rank and text. Refs depend on paths, so they decide only between equal texts."""
+    return sorted(lines, key=lambda line: (-line.weight, line.candidate.rank, line.candidate.text, line.candidate.ref))
+
+
+def without_repetitions(lines: Iterable[Weighed], edges: Mapping[str, SimpleEdge]) -> tuple[list[Weighed], list[Candidate]]:
+    """Return the distinct lines, heaviest first, and the repetitions.
+
+    Two lines of one kind are the same if their words are; two edges also if their normalised ends and predicates are. The
+    heaviest remains, and its support counts the others.
+    """
+    distinct: list[Weighed] = []
+    places: dict[tuple[str, ...], int] = {}
+    repeated: list[Candidate] = []
+    for line in by_weight(lines):
+        keys = _content_keys(line.candidate, edges.get(line.candidate.ref))
+        place = next((places[key] for key in keys if key in places), None)
+        if place is None:
+            place = len(distinct)
+            distinct.append(line)
+        else:
+            distinct[place] = replace(distinct[place], support=distinct[place].support + 1 + line.support)
+            repeated.append(line.candidate)
+        for key in keys:
+            places.setdefault(key, place)
+    return distinct, repeated
+
+
+def _content_keys(candidate: Candidate, edge: SimpleEdge | None) -> list[tuple[str, ...]]:
+    keys: list[tuple[str, ...]] = [(candidate.kind, canonical_text(candidate.plain).rstrip(".!"))]
+    if edge is not None:
+        predicates = sorted({predicate_key(predicate) for predicate in edge.predicates})
+        keys.append(("triple", entity_key(edge.subject), *predicates, entity_key(edge.object)))
+    return keys

@@ -13,7 +13,7 @@ import numpy as np
 from drag_graph.graph.paging import SUBGRAPHS_PER_PAGE, pages
 from drag_graph.graph.rejected_claims import rejected_evidence, without_rejected
 from drag_graph.graph.search_terms import joined_terms
-from drag_graph.model import SimpleEdge, Subgraph
+from drag_graph.model import Subgraph
 from drag_graph.ports.community_store import CommunityStore
 from drag_graph.ports.correction_store import RejectedClaims
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, GraphSearch, Restriction, Unit
@@ -56,16 +56,14 @@ class CorrectedStore:
             edges = list(edges)
             affected &= {edge.source_id for edge in edges}
         # These are read first: reading within an open stream would wait for a compaction that waits for the stream.
-        corrected = {edge.id: edge for ids in pages(sorted(affected), SUBGRAPHS_PER_PAGE) for edge in self._edges(ids)}
+        subgraphs = (item for ids in pages(sorted(affected), SUBGRAPHS_PER_PAGE) for item in self.read(ids))
+        corrected = {edge.id: edge for item in subgraphs for edge in item.edges}
         for edge in edges:
             if edge.source_id not in self.rejected.source_ids:
                 yield edge
             elif own := corrected.get(edge.id):
                 names = ("statement", "predicates", "confidence", "support", "contradicts")
                 yield replace(edge, **{name: getattr(own, name) for name in names})
-
-    def _edges(self, source_ids: Sequence[str]) -> Iterator[SimpleEdge]:
-        return (edge for item in self.read(source_ids) for edge in item.edges)
 
 
 class CorrectedSearch:

@@ -11,9 +11,16 @@ from typing import Literal
 from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.ask_result import NearestLine
 from drag_graph.ask.broad_questions import ENOUGH, broad_lines
-from drag_graph.ask.context_lines import Candidate, SpanPlace, candidate_lines
+from drag_graph.ask.context_lines import (
+    Candidate,
+    ListName,
+    SpanPlace,
+    Weighed,
+    by_weight,
+    candidate_lines,
+    without_repetitions,
+)
 from drag_graph.ask.corrected_store import CorrectedStore
-from drag_graph.ask.line_weights import ListName, Weighed, by_weight, without_repetitions
 from drag_graph.ask.searching import Findings, Ranks, Search, Searcher
 from drag_graph.ask.unit_values import Valued
 from drag_graph.model import Line, LineKind, Query, Subgraph

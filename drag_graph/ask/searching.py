@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from drag_graph.ask import retrieval as retrieve
+from drag_graph.ask.context_lines import ListName
 from drag_graph.ask.corrected_store import Readable
 from drag_graph.ask.dated_passages import by_date
 from drag_graph.ask.graph_walk import SEEDS, seeds_of, walk
-from drag_graph.ask.line_weights import ListName
 from drag_graph.ask.unit_values import Valued, best_units, by_walk, passage_values, scores_of, unit_values, with_several_sources
 from drag_graph.model import Query
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Restriction, Unit

@@ -10,7 +10,7 @@ from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.name_forms import predicate_key
 from drag_graph.identity import chunk_id, content_id, triple_id
 from drag_graph.manage.canonical_export import VOLATILE
-from drag_graph.model import Evidence, Subgraph
+from drag_graph.model import Subgraph
 from drag_graph.values import Value
 
 
@@ -64,7 +64,7 @@ def wrong_ids(subgraph: Subgraph) -> Iterator[tuple[str, str]]:
             yield chunk.id, "chunk"
     yield from ((call.id, "teacher call") for call in subgraph.calls if not _ID.fullmatch(call.id))
     for item in subgraph.evidence:
-        if content_id(name, "evidence", own, item.text) != item.id and not _is_repeat(item, name):
+        if not is_evidence_id(item.id, name, own, item.text, item.position):
             yield item.id, "evidence"
     hashed = partial(content_id, name, "entity", own)
     yield from ((entity.id, "entity") for entity in subgraph.entities if hashed(entity.name) != entity.id)
@@ -77,16 +77,11 @@ def wrong_ids(subgraph: Subgraph) -> Iterator[tuple[str, str]]:
             yield edge.id, "simple edge"
 
 
-def _is_repeat(item: Evidence, namespace: str) -> bool:
-    """Return whether evidence has the id of an exact repeat.
+def is_evidence_id(id_: str, namespace: str, source_id: str, text: str, repeats: int = MOST_REPEATS) -> bool:
+    """Return whether an id is the hash of an evidence's text, which up to `repeats` earlier statements may have.
 
     The first statement of a text has a plain id, and each later one hashes its number (`evidence_step.py`). Some may be erased.
     """
-    hashed = partial(content_id, namespace, "evidence", item.source_id, item.text)
-    return any(hashed("repeat", str(number)) == item.id for number in range(1, min(item.position, MOST_REPEATS) + 1))
-
-
-def is_evidence_id(id_: str, namespace: str, source_id: str, text: str) -> bool:
-    """Return whether an id is the hash of an evidence's text, as `wrong_ids` checks it."""
     hashed = partial(content_id, namespace, "evidence", source_id, text)
-    return hashed() == id_ or any(hashed("repeat", str(number)) == id_ for number in range(1, MOST_REPEATS + 1))
+    numbers = range(1, min(repeats, MOST_REPEATS) + 1)
+    return hashed() == id_ or any(hashed("repeat", str(number)) == id_ for number in numbers)

@@ -1,14 +1,16 @@
-"""Find stored things by short ids."""
+"""Find stored things by short ids, and list stored queries and documents."""
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Literal
 
-from drag_graph.errors import ConfigurationError, NotStored
-from drag_graph.graph.paging import iter_sources, settings_hashes
+from drag_graph.errors import ConfigurationError, NotStored, StoreUnfit
+from drag_graph.graph.paging import SUBGRAPHS_PER_PAGE, iter_sources, pages, read_undamaged, settings_hashes
 from drag_graph.model import Subgraph
 from drag_graph.ports.correction_store import Correction, Target, claim_of
-from drag_graph.ports.graph_store import GraphStore, SourceFilter
+from drag_graph.ports.graph_search import EVERYTHING, Restriction, is_within
+from drag_graph.ports.graph_store import GraphStore, SourceFilter, StoredSource
 from drag_graph.ports.run_journal import RecordedQuery
 
 _SHOWN = 10
@@ -96,3 +98,37 @@ def full_target(store: GraphStore, prefix: str) -> Correction:
 def _unmarked(id_: str, kind: Target, text: str, source_ids: Sequence[str], **words: str) -> Correction:
     made: dict[str, Any] = {"verdict": "right", "author": "", "created_at": "", **words}
     return Correction(target_id=id_, kind=kind, text=text, source_ids=source_ids, **made)
+
+
+SourceState = Literal["document", "query", "expired", "failed"]
+"""A kind of source, or queries whose time to live has ended, or to which a student gave a wrong answer."""
+
+
+def newest_sources(
+    store: GraphStore,
+    limit: int,
+    offset: int = 0,
+    *,
+    name: str = "",
+    state: SourceState | None = None,
+    only: Restriction = EVERYTHING,
+) -> tuple[list[Subgraph], int, list[StoreUnfit]]:
+    """Return a page of sources, newest first, the total number, and the errors of those that cannot be read.
+
+    `name` is a part of the name or question; case does not matter.
+    """
+
+    def is_wanted(item: StoredSource) -> bool:
+        has_kind = state not in {"document", "query"} or item.is_document == (state == "document")
+        return has_kind and part in item.title.casefold() and is_within(only, item.id, item.title, item.date, item.tags)
+
+    part, now = name.casefold(), datetime.now(UTC).isoformat(timespec="seconds")
+    conditions = SourceFilter(expired_before=now if state == "expired" else "", has_failed=state == "failed")
+    times = [(item.created_at, item.id) for item in iter_sources(store, conditions) if is_wanted(item)]
+    times.sort(key=lambda pair: pair[0], reverse=True)
+    subgraphs, errors = list[Subgraph](), list[StoreUnfit]()
+    for page in pages([id_ for _, id_ in times[offset : offset + limit]], SUBGRAPHS_PER_PAGE):
+        graphs, damaged = read_undamaged(store, page)
+        subgraphs += graphs
+        errors += [error for _, error in damaged]
+    return subgraphs, len(times), errors

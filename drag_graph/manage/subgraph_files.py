@@ -68,14 +68,8 @@ class SubgraphLine(NamedTuple):
     problem: str = ""
 
 
-class CorrectionLine(NamedTuple):
-    """A line of a file with a correction of a claim."""
-
-    number: int
-    correction: Correction
-
-
-Part = Head | SubgraphLine | CorrectionLine
+Part = Head | SubgraphLine | Correction
+"""What a line has: a correction is one of a claim."""
 
 
 # ---- writing
@@ -157,13 +151,13 @@ def _check_whole(head: Head | None, end: End | None, subgraphs: int) -> None:
         raise QueryInvalid(f"The file should contain {end.subgraphs} subgraphs, but has {subgraphs}.")
 
 
-def _read_part(number: int, line: bytes, head: Head) -> CorrectionLine | SubgraphLine:
+def _read_part(number: int, line: bytes, head: Head) -> Correction | SubgraphLine:
     try:
         if not _is_correction(line):
             return SubgraphLine(number, read_subgraph(line, head))
         item = _validated(_Corrected, line).correction
         if item.is_of_claim(head.namespace):
-            return CorrectionLine(number, item)
+            return item
         return SubgraphLine(number, problem="This is not a correction of a claim.")
     except QueryInvalid as error:
         return SubgraphLine(number, problem=str(error))

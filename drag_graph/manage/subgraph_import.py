@@ -15,7 +15,7 @@ from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
 from drag_graph.errors import ConfigurationError, DragGraphError, InputError, Interrupted, ModelError
 from drag_graph.graph.paging import pages
 from drag_graph.manage.content_ids import difference
-from drag_graph.manage.subgraph_files import CorrectionLine, Part, SubgraphLine
+from drag_graph.manage.subgraph_files import Part, SubgraphLine
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.correction_store import Correction
 from drag_graph.ports.graph_store import GraphStore, Replace
@@ -144,8 +144,8 @@ class Importer:
                 if isinstance(part, SubgraphLine):
                     self._take(part)
                     continue
-                if isinstance(part, CorrectionLine):
-                    self._corrections.append(part.correction)
+                if isinstance(part, Correction):
+                    self._corrections.append(part)
                     continue
                 if part.namespace != self.store.namespace:
                     message = f"The file contains namespace {part.namespace!r}, but the store is opened on another one."

@@ -8,14 +8,7 @@ from urllib.parse import urlencode
 from drag_graph.ask.answer_notes import notes_on, site_notes
 from drag_graph.ask.answers import NOTHING_RELEVANT
 from drag_graph.model import LABELS
-from drag_graph.report.audit_document import (
-    calls_in_prose,
-    describe_elsewhere,
-    evidence_of,
-    filter_in_words,
-    line_marks,
-    proof_of,
-)
+from drag_graph.report import audit_document
 from drag_graph.report.document_versions import file_in_words, path_of
 from drag_graph.report.offline_page import offline_page
 
@@ -134,7 +127,7 @@ def _record(audit: Mapping[str, Any]) -> View:
         "documents": [
             {
                 "name": one["name"],
-                "path": path_of(one),
+                "path": path_of(one["uri"]),
                 "sha256": one["sha256"],
                 "times": [f"{name} {moment(one[name + '_at'])}" for name in ("modified", "read") if one[f"{name}_at"]],
                 "file": file_in_words(one),
@@ -143,7 +136,7 @@ def _record(audit: Mapping[str, Any]) -> View:
         ],
         "calls": [_call(call) for call in audit["calls"]],
         "cost": f"${audit['cost_usd']:.4f}",
-        "filter": filter_in_words(audit["privacy"]),
+        "filter": audit_document.filter_in_words(audit["privacy"]),
         "sent": [
             {
                 "call": f"{seen['model']} ({seen['stage']})",
@@ -203,18 +196,18 @@ def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]]) -> V
     shown: View = {"n": line["n"], "text": line["text"], "is_edge": bool(line.get("edge")), "marks": [], "notes": []}
     shown |= {name: [] for name in ("passages", "triples", "not_shown", "calls", "claims")}
     if "elsewhere" in line:
-        return shown | {"notes": describe_elsewhere(line["elsewhere"])}
+        return shown | {"notes": audit_document.describe_elsewhere(line["elsewhere"])}
     if edge := line["edge"]:
         evidence = [triple["evidence"] for triple in line["triples"]]
         calls = [call for triple in line["triples"] for call in (*triple["calls"], *triple["evidence"]["calls"])]
         statement = "" if edge["statement"] in line["text"] else f": {edge['statement']}"
         shown["notes"] = [f"Confidence {edge['confidence']:.2f}, from {edge['support']} triple(s){statement}"]
     else:
-        evidence, calls = evidence_of(line), line["calls"]
+        evidence, calls = audit_document.evidence_of(line), line["calls"]
     shown["claims"] = _claims(line)
     is_wrong = bool(shown["claims"]) and all(claim["correction"]["verdict"] == "wrong" for claim in shown["claims"])
     marks = {"marked wrong": is_wrong, "contradicted": line["contradicted_by"] and not edge}  # an edge's text says so
-    shown["marks"] = [*line_marks(line), *(mark for mark, holds in marks.items() if holds)]
+    shown["marks"] = [*audit_document.line_marks(line), *(mark for mark, holds in marks.items() if holds)]
     shown |= {name: [_triple(triple) for triple in line[name]] for name in ("triples", "not_shown")}
     shown["calls"] = [_call(call) for call in {call["id"]: call for call in calls}.values()]
     if not edge or any(one.get("document") for one in evidence):  # the triples show a teacher's evidence
@@ -239,7 +232,7 @@ def _side(part: Mapping[str, Any]) -> View:
         own = {triple.get("claim_id") for triple in part["triples"]}
         claims = [claim for claim in _claims(part) if claim["id"] in own or own == {None}]
         return {"text": edge["statement"], "origins": origins, "fact": fact, "claims": claims}
-    evidence = evidence_of(part)
+    evidence = audit_document.evidence_of(part)
     text = " ".join(one["text"] for one in evidence)
     return {"text": text, "origins": _origins(evidence, part["calls"]), "fact": "", "claims": []}
 
@@ -260,9 +253,9 @@ def _triple(triple: Mapping[str, Any]) -> View:
     return {
         "text": f"{triple['subject']} · {triple['predicate']} · {triple['object']}",
         "confidence": f"{triple['confidence']:.2f}",
-        "readers": calls_in_prose(triple["calls"]),
+        "readers": audit_document.calls_in_prose(triple["calls"]),
         "evidence": evidence["text"],
-        "proof": proof_of(evidence, evidence["calls"]),
+        "proof": audit_document.proof_of(evidence, evidence["calls"]),
         "why": triple.get("why", ""),
     }
 
@@ -275,7 +268,7 @@ def _passages(evidence: Iterable[Mapping[str, Any]], chunks: Mapping[str, Mappin
     shown = []
     for id_, some in in_chunk.items():
         place = some[0].get("document")
-        parts, where = [{"text": one["text"], "is_marked": True} for one in some], [proof_of(some[0], ())]
+        parts, where = [{"text": one["text"], "is_marked": True} for one in some], [audit_document.proof_of(some[0], ())]
         if chunk := chunks.get(id_):
             at = chunk["start"]
             parts = marked(chunk["text"], [(one["document"]["start"] - at, one["document"]["end"] - at) for one in some])

@@ -35,7 +35,7 @@ def documents_of(snapshot: Mapping[str, Any]) -> list[dict[str, Any]]:
 def with_paths(lines: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the lines, with the `path` of each document whose name another document has, too."""
     numbers = Counter(item["name"] for item in documents)
-    paths = {item["id"]: path_of(item) for item in documents if numbers[item["name"]] > 1}
+    paths = {item["id"]: path_of(item["uri"]) for item in documents if numbers[item["name"]] > 1}
     named = [deepcopy(dict(line)) if paths else dict(line) for line in lines]
     for line in named if paths else ():
         for place in _places(line):
@@ -43,12 +43,8 @@ def with_paths(lines: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[s
     return named
 
 
-def path_of(document: Mapping[str, Any]) -> str:
+def path_of(uri: str) -> str:
     """Return the path of a document's file, or its address if it is not a file."""
-    return _path(document["uri"])
-
-
-def _path(uri: str) -> str:
     parts = urlsplit(uri)
     return url2pathname(parts.path) if parts.scheme == "file" else uri
 
@@ -57,7 +53,7 @@ def file_in_words(document: Mapping[str, Any]) -> str:
     """Describe how a document's file compares with the version that was read; empty if it was not compared."""
     if not document["sha256"]:
         return NOT_RECORDED
-    moved = f"the file is now {_path(document['moved_to'])}" if document["moved_to"] else ""
+    moved = f"the file is now {path_of(document['moved_to'])}" if document["moved_to"] else ""
     return ", ".join(filter(None, (moved, FILE_STATES.get(document["file"] or "", ""))))
 
 
@@ -66,7 +62,7 @@ def describe_document(document: Mapping[str, Any]) -> str:
     if not document["sha256"]:
         return f"document {document['name']}: {NOT_RECORDED}"
     times = f"modified {document['modified_at'] or 'at an unknown time'}, read {document['read_at'] or 'at an unknown time'}"
-    facts = [path_of(document), f"SHA-256 {document['sha256'][:SHORT]}", times, file_in_words(document)]
+    facts = [path_of(document["uri"]), f"SHA-256 {document['sha256'][:SHORT]}", times, file_in_words(document)]
     return f"document {document['name']}: {', '.join(fact for fact in facts if fact)}"
 
 

@@ -1,7 +1,10 @@
 """Who may call a route, and in which namespace: `requires` is the dependency of every route."""
 
+import hashlib
 import hmac
+import secrets
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,18 +13,53 @@ from fastapi import Request
 
 from drag_graph.app.application import DragGraph
 from drag_graph.errors import NotStored
-from drag_graph.service.browser_sessions import BrowserSessions
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.keys import ALL_NAMESPACES, KeyRing, KeyRole, includes
 from drag_graph.sites.wire import is_loopback
 
+LONGEST_SESSION = 12 * 3600.0
+"""Seconds after which a browser's session ends."""
+MOST_SESSIONS = 1_000
+"""Sessions at a time; the oldest ends first."""
 LOCAL = "local"
 """Name of a caller with the token of this machine, or on the loopback address while there are no keys. No key has this name."""
-
-
 COOKIE = "drag_graph_session"
 FORM_TOKEN = "x-form-token"  # noqa: S105
 """Header with the token of a form, which a script of our own pages can send."""
+
+
+class BrowserSessions:
+    """Sign-ins of browsers: a cookie names a session, and the session has the key. They end with the process. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, tuple[str, float]] = {}
+        """The key of each session, and when it ends."""
+        self._form_key = secrets.token_bytes(32)
+        self._lock = threading.Lock()
+
+    def open(self, key: str) -> str:
+        """Open a session for a key and return its id."""
+        id_ = secrets.token_urlsafe(32)
+        with self._lock:
+            while len(self._sessions) >= MOST_SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+            self._sessions[id_] = (key, time.monotonic() + LONGEST_SESSION)
+        return id_
+
+    def close(self, id_: str) -> None:
+        """End a session."""
+        with self._lock:
+            self._sessions.pop(id_, None)
+
+    def secret_of(self, id_: str) -> str:
+        """Return the key of a session; empty if there is no such session."""
+        with self._lock:
+            secret, ends_at = self._sessions.get(id_, ("", 0.0))
+        return secret if ends_at > time.monotonic() else ""
+
+    def form_token(self, id_: str) -> str:
+        """Return what a form of this session (empty: of a browser without one) sends along, which other sites cannot know."""
+        return hmac.new(self._form_key, id_.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +118,8 @@ class ServiceAccess:
         the key does not open.
         """
         session_secret = self._session_secret(request, is_page=is_page)
-        secret = self._secret(request, session_secret)
+        scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+        secret = sent.strip() if scheme.lower() == "bearer" else session_secret
         is_owner = hmac.compare_digest(secret.encode(), self._token.encode()) and bool(self._token)
         name, own_role, namespaces = self._identity(request, secret, is_owner=is_owner)
         if not includes(own_role, role):
@@ -99,7 +138,8 @@ class ServiceAccess:
 
     def has_form_token(self, request: Request, token: str) -> bool:
         """Whether a form that this browser received from us sent the token."""
-        return self.sessions.is_form_token(request.cookies.get(COOKIE, ""), token)
+        expected = self.sessions.form_token(request.cookies.get(COOKIE, ""))
+        return hmac.compare_digest(expected.encode(), token.encode("utf-8", "surrogatepass"))
 
     def _session_secret(self, request: Request, *, is_page: bool) -> str:
         """Return the key of the browser's session; empty if the request has a key of its own, or may come from another site."""
@@ -108,21 +148,15 @@ class ServiceAccess:
         is_ours = is_page or request.method == "GET" or self.has_form_token(request, request.headers.get(FORM_TOKEN, ""))
         return self.sessions.secret_of(request.cookies.get(COOKIE, "")) if is_ours else ""
 
-    def _secret(self, request: Request, session_secret: str) -> str:
-        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-        return secret.strip() if scheme.lower() == "bearer" else session_secret
-
     def _identity(self, request: Request, secret: str, *, is_owner: bool) -> tuple[str, KeyRole, frozenset[str]]:
         key = self._ring.find(secret)
         if key is not None:
             return key.name, key.role, frozenset(key.namespaces)
-        if is_owner or self._is_open_to(request.client.host if request.client else ""):
+        host = request.client.host if request.client else ""
+        if is_owner or (is_loopback(host) and self._ring.is_empty() and not self._needs_key):
             return LOCAL, "admin", frozenset({ALL_NAMESPACES})
         hint = "Send `Authorization: Bearer KEY` with a key of `drag-graph keys add`."
         raise RequestRefused(401, "KeyRefused", "A valid key is required.", hint=hint, headers={"WWW-Authenticate": "Bearer"})
-
-    def _is_open_to(self, host: str) -> bool:
-        return is_loopback(host) and self._ring.is_empty() and not self._needs_key
 
 
 def _unicode(header: str) -> str:

@@ -25,6 +25,12 @@ def event(name: str, document: Mapping[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(document, ensure_ascii=False)}\n\n"
 
 
+def event_stream(events: AsyncIterator[str]) -> StreamingResponse:
+    """Return the reply that sends events as they come."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, media_type=EVENT_STREAM, headers=headers)
+
+
 class OwnEvents:
     """The events of a stream: one for each part of the answer, and the last one."""
 
@@ -54,10 +60,7 @@ def streamed(asks: AskQueue, ask: Ask, events: OwnEvents | None = None) -> Strea
         loop.call_soon_threadsafe(tokens.put_nowait, text)
 
     future = asks.submit(lambda: ask(on_token))
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(
-        _events(asks, future, tokens, left, events or OwnEvents()), media_type=EVENT_STREAM, headers=headers
-    )
+    return event_stream(_events(asks, future, tokens, left, events or OwnEvents()))
 
 
 async def _events(

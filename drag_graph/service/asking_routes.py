@@ -1,4 +1,4 @@
-"""Routes that ask, search and read: each validates, calls one method of the application, and returns its `to_dict()`."""
+"""Routes that ask, search, read and correct: each calls one method of the application and returns its `to_dict()`."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -12,11 +12,13 @@ from starlette.concurrency import run_in_threadpool
 from drag_graph.app.answering import AnswerState
 from drag_graph.app.application import DragGraph
 from drag_graph.app.store_erasing import ErasureReport
-from drag_graph.manage.source_listing import SourceState
+from drag_graph.manage.short_ids import SourceState
 from drag_graph.model import Mode
+from drag_graph.ports.correction_store import Correction, Verdict
 from drag_graph.ports.model_roles import OnToken
 from drag_graph.ports.setting_types import Fraction, NonNegativeInt, PositiveInt, Privacy
-from drag_graph.service.access import Caller, requires
+from drag_graph.report.graph_picture import GraphPicture
+from drag_graph.service.access import LOCAL, Caller, requires
 from drag_graph.service.answer_stream import EVENT_STREAM, streamed
 from drag_graph.service.errors import REPLIES, RequestRefused
 from drag_graph.service.service_state import state_of
@@ -31,7 +33,8 @@ SHORT_ID = "^[0-9a-f]{4,32}$"
 Id = Annotated[str, Path(pattern=SHORT_ID, description="An id, or the beginning of one (4 digits or more).")]
 WholeId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="A whole id.")]
 Limit = Annotated[int, Query(ge=1, le=1_000)]
-Offset = Annotated[int, Query(ge=0, le=2**31)]
+OfId = Annotated[str, StringConstraints(pattern=SHORT_ID)]
+Ids = Annotated[list[OfId], Query(max_length=100)]
 PageFormat = Literal["json", "prov", "html"]
 
 router = APIRouter(prefix="/api/v1", responses=REPLIES)
@@ -193,6 +196,17 @@ async def audit(answer_id: Id, caller: Reader, format: PageFormat = "json") -> R
             return JSONResponse(traced.to_dict())
 
 
+@router.get("/graph")
+async def graph(caller: Reader, source: Ids = [], answer: OfId | None = None, around: Ids = []) -> JSONResponse:  # noqa: B006
+    """Return the entities and edges of sources, of what an answer rests on, or around entities; else of the newest sources."""
+    return JSONResponse((await picture_for(caller, source, answer, around)).to_dict())
+
+
+async def picture_for(caller: Caller, source: list[str], answer: str | None, around: list[str]) -> GraphPicture:
+    """Return the picture of the graph that a request asks for."""
+    return await run_in_threadpool(partial(caller.graph.picture, source, answer_id=answer or "", around=around))
+
+
 @router.get("/communities")
 async def communities(caller: Reader) -> JSONResponse:
     """List the stored communities, the largest first."""
@@ -225,3 +239,60 @@ def require_all_namespaces(caller: Caller) -> None:
     if not caller.sees_all:
         hint = "Use the command line, or the service without a key, on its machine."
         raise RequestRefused(403, "NamespaceRefused", "This covers all namespaces, a key only some.", hint=hint)
+
+
+class CorrectionRequest(RequestBody):
+    """A verdict on a claim or an answer; null undoes the last one."""
+
+    id: OfId
+    verdict: Verdict | None
+    note: ShortText = ""
+
+
+def corrected(caller: Caller, body: CorrectionRequest) -> Correction:
+    """Mark a claim or an answer under the name of the key, or without a key, under that of the user who runs the service."""
+    author = "" if caller.name == LOCAL else caller.name
+    return caller.graph.correct(body.id, body.verdict, body.note, by=author)
+
+
+@router.post("/corrections")
+async def correct(body: CorrectionRequest, caller: Editor) -> JSONResponse:
+    """Mark a claim or an answer as right or wrong, or undo that."""
+    return JSONResponse((await run_in_threadpool(corrected, caller, body)).to_dict())
+
+
+@router.get("/corrections")
+async def corrections(caller: Reader) -> JSONResponse:
+    """List all corrections, including undone ones, most recently changed first."""
+    return JSONResponse((await run_in_threadpool(caller.graph.corrections)).to_dict())
+
+
+class MergeRequest(RequestBody):
+    """Two names of the same thing."""
+
+    one: ShortText
+    other: ShortText
+
+
+@router.get("/merges")
+async def merges(caller: Reader, text: ShortText = "", limit: Limit = 100) -> JSONResponse:
+    """List the concepts that were judged to be the same thing, only those with `text` in a name if it is given."""
+    return JSONResponse((await run_in_threadpool(partial(caller.graph.merges, text, limit=limit))).to_dict())
+
+
+@router.post("/merges")
+async def merge(body: MergeRequest, caller: Editor) -> JSONResponse:
+    """Judge two names to be the same thing."""
+    return JSONResponse((await run_in_threadpool(caller.graph.merge, body.one, body.other)).to_dict())
+
+
+@router.post("/merges/{merge_id}/undo")
+async def undo_merge(merge_id: Id, caller: Editor) -> JSONResponse:
+    """Undo a merge. `link` does not make it again."""
+    return JSONResponse((await run_in_threadpool(caller.graph.undo_merge, merge_id)).to_dict())
+
+
+@router.post("/merges/{merge_id}/redo")
+async def redo_merge(merge_id: Id, caller: Editor) -> JSONResponse:
+    """Restore a merge that was undone."""
+    return JSONResponse((await run_in_threadpool(caller.graph.redo_merge, merge_id)).to_dict())

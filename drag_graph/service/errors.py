@@ -1,23 +1,63 @@
-"""Errors as replies: every error is `{"error": {"type", "message", "hint"}}`, and each class has one status."""
+"""Errors as replies: `{"error": {"type", "message", "hint"}}`, or under /v1/ OpenAI's shape, and a status for each class."""
 
 import logging
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from drag_graph import errors, log
-from drag_graph.service.openai_errors import OPENAI_PATHS, OPENAI_STATUSES, openai_error
+
+OPENAI_PATHS = "/v1/"
+OPENAI_STATUSES = {422: 400}
+"""Statuses that are others there."""
+TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+CODES = {
+    "KeyRefused": "invalid_api_key",
+    "TooManyRequests": "rate_limit_exceeded",
+    "ContextOverflow": "context_length_exceeded",
+    "ModelUnknown": "model_not_found",
+    "ParameterUnsupported": "unsupported_parameter",
+}
+"""OpenAI's codes of our errors. Others have our type as their code."""
+
+
+class OpenAIErrorDetail(BaseModel):
+    """What failed. `param` is the parameter that is refused, if the error is about one."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+class OpenAIErrorReply(BaseModel):
+    """The body of every error under /v1/."""
+
+    error: OpenAIErrorDetail
+
+
+OPENAI_REPLIES: dict[int | str, dict[str, Any]] = {"4XX": {"model": OpenAIErrorReply}, "5XX": {"model": OpenAIErrorReply}}
+"""Errors in the schema of a route."""
+
+
+def openai_error(body: Mapping[str, Any], status: int, param: str | None = None) -> dict[str, Any]:
+    """Return the body of one of our errors in OpenAI's shape. The hint is part of the message."""
+    error = body["error"]
+    kind = TYPES.get(status, "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "server_error")
+    message = f"{error['message']} {error['hint']}".strip()
+    return {"error": {"message": message, "type": kind, "param": param, "code": CODES.get(error["type"], error["type"])}}
+
 
 STATUSES: Mapping[type[errors.DragGraphError], int] = {
     errors.DragGraphError: 500,
     errors.ConfigurationError: 422,
     errors.MissingExtra: 501,
-    errors.StoreError: 500,
     errors.SubgraphRefused: 422,
     errors.StoreUnavailable: 503,
     errors.StoreLocked: 503,
@@ -88,7 +128,7 @@ def body_of(error: BaseException) -> dict[str, Any]:
         case HTTPException():
             kind, message, hint = "HTTPError", f"{error.detail}.", "The routes are listed at /openapi.json."
         case RequestValidationError():
-            kind, message, hint = "RequestInvalid", _problem(error), "The schema of the request is at /openapi.json."
+            kind, message, hint = "RequestInvalid", first_problem(error), "The schema of the request is at /openapi.json."
         case _:
             kind, message = "InternalError", "The service failed. This is a fault of drag-graph."
             hint = "Report it, with the log line that has the X-Request-Id of this reply."
@@ -130,7 +170,7 @@ def add_error_handlers(app: FastAPI, page_of: Callable[[Request, Exception], Res
         app.add_exception_handler(kind, handle)
 
 
-def _problem(error: RequestValidationError) -> str:
+def first_problem(error: RequestValidationError | ValidationError) -> str:
     """Return the first problem of an invalid request, without the value."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])

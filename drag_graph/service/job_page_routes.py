@@ -23,8 +23,7 @@ from drag_graph.service.errors import RequestRefused
 from drag_graph.service.job_routes import DistillRequest, JobId, Queue, estimated, job_document, submit_questions
 from drag_graph.service.job_table import STATES, JobKind, JobState
 from drag_graph.service.listed_options import listed_options
-from drag_graph.service.page_routes import PageEditor, PageReader
-from drag_graph.service.pages import HEADERS, form_of, render, text_of
+from drag_graph.service.page_routes import HEADERS, PageEditor, PageReader, form_of, render, text_of
 from drag_graph.service.service_state import state_of
 
 LISTED = 50

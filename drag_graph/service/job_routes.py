@@ -1,14 +1,15 @@
 """Routes for jobs: submit, list, follow, cancel, and get the result."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi.responses import FileResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
@@ -17,15 +18,15 @@ from drag_graph.errors import DragGraphError
 from drag_graph.model import Domain, Merge, Strategy
 from drag_graph.ports.setting_types import Fraction, PositiveInt
 from drag_graph.service.access import Caller, require_owner
-from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event
-from drag_graph.service.asking_routes import Editor, LongText, Reader, RequestBody, ShortText
-from drag_graph.service.errors import REPLIES, RequestRefused
+from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event, event_stream
+from drag_graph.service.asking_routes import Editor, Limit, LongText, Reader, RequestBody, ShortText
+from drag_graph.service.errors import REPLIES, RequestRefused, first_problem
 from drag_graph.service.job_table import JobKind, JobState, ServiceJob
 from drag_graph.service.job_work import DOCUMENTS, TEXT, copy_questions, write_questions
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.page_fetch import parsed_url, public_address
 from drag_graph.service.service_state import state_of
-from drag_graph.service.uploads import check_name, check_uploads, save_uploads
+from drag_graph.service.uploads import check_name, check_uploads
 from drag_graph.settings import Settings, changed_settings
 
 JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="The id of a job.")]
@@ -189,7 +190,7 @@ async def ingest(request: Request, caller: Editor, queue: Queue) -> JSONResponse
 async def jobs(
     caller: Reader,
     queue: Queue,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+    limit: Limit = 50,
     kind: JobKind | None = None,
     state: JobState | None = None,
 ) -> JSONResponse:
@@ -210,8 +211,7 @@ async def events(job_id: JobId, caller: Reader, queue: Queue) -> Response:
     """Follow a job: an event `progress` for each change, and `end` with the job when it has ended."""
     namespace = caller.graph.settings.namespace
     await run_in_threadpool(queue.table.job, job_id, namespace)
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_followed(queue, job_id, namespace), media_type=EVENT_STREAM, headers=headers)
+    return event_stream(_followed(queue, job_id, namespace))
 
 
 @router.post("/{job_id}/cancel")
@@ -275,7 +275,9 @@ async def submit_documents(queue: JobQueue, caller: Caller, form: FormData, *, a
 
     def write(folder: FilePath) -> None:
         (folder / DOCUMENTS).mkdir(mode=0o700)
-        save_uploads(files, folder / DOCUMENTS)
+        for file in files:
+            with (folder / DOCUMENTS / (file.filename or "")).open("xb") as target:
+                shutil.copyfileobj(file.file, target)
         if text is not None:
             (folder / TEXT).write_text(text, encoding="utf-8")
 
@@ -303,8 +305,7 @@ async def _documents(form: FormData, files: Sequence[UploadFile], caller: Caller
     try:
         values = IngestForm.model_validate(given).model_dump(exclude_none=True)
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        message = f"The form is unusable: {problem['loc'][0]}: {problem['msg']}."
+        message = f"The form is unusable: {first_problem(error)}"
         raise RequestRefused(422, "DocumentsRefused", message, hint=hint) from error
     values |= {"files": [file.filename for file in files]} if files else {}
     if len(values.keys() & {"files", "text", "url", "paths"}) != 1 or not values.get("text", "x").strip():

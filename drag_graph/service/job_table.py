@@ -1,7 +1,6 @@
 """The jobs of the service on disk, so that they survive a kill of the process."""
 
 import json
-import secrets
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
@@ -13,7 +12,7 @@ from typing import Any, Literal
 from drag_graph.errors import NotStored
 from drag_graph.ledger.spending import dollars, nanos
 from drag_graph.ledger.sqlite_file import SqliteFile
-from drag_graph.service.service_file import SERVICE
+from drag_graph.service.keys import SERVICE
 
 JobKind = Literal["distill", "ingest", "link", "refresh", "export"]
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -170,11 +169,6 @@ def remove_exports(path: Path, namespace: str) -> None:
             for job in table.finished_exports():
                 if job.namespace == namespace:
                     shutil.rmtree(files_of(path) / job.id, ignore_errors=True)
-
-
-def new_job_id() -> str:
-    """Return an id that nobody can guess."""
-    return secrets.token_hex(16)
 
 
 def now() -> str:

@@ -5,15 +5,16 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+from urllib.parse import quote
 
 from drag_graph.app.application import DragGraph
+from drag_graph.app.run_handle import RunHandle
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.files import opened, replacing
 from drag_graph.jobs.runner import OnProgress, RunProgress
 from drag_graph.service.job_table import ServiceJob
 from drag_graph.service.page_fetch import fetch_page
-from drag_graph.service.uploads import address_of_upload
 
 EXPORTED = "export.jsonl"
 QUESTIONS = "questions.jsonl"
@@ -21,16 +22,6 @@ TEXT = "text"
 DOCUMENTS = "documents"
 REPORTED_LINES = 1000
 """Number of lines of an export between two reports of its progress."""
-
-
-class StartedWork(Protocol):
-    """Work that has begun, as `RunHandle`."""
-
-    def cancel(self) -> None:
-        """Ask the work to stop."""
-
-    def result(self) -> Any:
-        """Wait for the report. Raises the error that stopped the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +37,7 @@ class ExportReport:
 
 
 class ExportWork:
-    """Writes the lines of an export into a file, in the thread that waits for the result."""
+    """Writes the lines of an export into a file, in the thread that waits for the result, as a `RunHandle` does in its own."""
 
     def __init__(self, lines: Iterator[str], file: Path, on_progress: OnProgress) -> None:
         self._lines, self._file, self._on_progress = lines, file, on_progress
@@ -71,7 +62,7 @@ class ExportWork:
 
 def start_work(
     graph: DragGraph, job: ServiceJob, folder: Path, *, budget_usd: float | None, on_progress: OnProgress
-) -> StartedWork:
+) -> RunHandle[Any] | ExportWork:
     """Start a job in its namespace, with its input in `folder`. The same call resumes a job that was stopped.
 
     Raises the errors that the method of the application raises before it begins.
@@ -113,7 +104,7 @@ def _documents(request: dict[str, Any], folder: Path) -> dict[str, Any]:
         return {"text": (folder / TEXT).read_text(encoding="utf-8"), "name": name}
     documents = folder / DOCUMENTS
     if url is None:
-        return {"paths": documents, "addresses": {file: address_of_upload(file) for file in files}}
+        return {"paths": documents, "addresses": {file: f"upload:{quote(file)}" for file in files}}
     page = fetch_page(url)
     documents.mkdir(exist_ok=True)
     (documents / page.name).write_bytes(page.content)

@@ -1,6 +1,7 @@
 """Jobs of the service: they run one after the other, and each calls one method of the application."""
 
 import logging
+import secrets
 import shutil
 import threading
 import time
@@ -14,14 +15,15 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from drag_graph import log
+from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.store_opening import open_ledger
 from drag_graph.errors import ConfigurationError, DragGraphError, Interrupted, StoreLocked
 from drag_graph.jobs.runner import RunProgress
 from drag_graph.ledger.spending import dollars
 from drag_graph.service.access import ServiceAccess
 from drag_graph.service.errors import RETRY_SECONDS, RequestRefused, body_of
-from drag_graph.service.job_table import JobKind, JobState, JobTable, ServiceJob, files_of, new_job_id
-from drag_graph.service.job_work import EXPORTED, StartedWork, start_work
+from drag_graph.service.job_table import JobKind, JobState, JobTable, ServiceJob, files_of
+from drag_graph.service.job_work import EXPORTED, ExportWork, start_work
 from drag_graph.service.keys import KeyRing
 
 RECORDED_EVERY = 1.0
@@ -53,10 +55,11 @@ class JobQueue:
         self._folder = files_of(path)
         self._access, self._ring, self._most = access, ring, most
         self._progress: dict[str, dict[str, Any]] = {}
-        self._running: tuple[str, StartedWork] | None = None
+        self._running: tuple[str, RunHandle[Any] | ExportWork] | None = None
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._is_stopping = False
+        self.is_stopping = False
+        """Whether no job is accepted any more."""
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
@@ -73,7 +76,7 @@ class JobQueue:
                 if not self._is_needed(folder.name):
                     shutil.rmtree(folder)
             self._opened = opened.pop_all()
-        self._is_stopping = False
+        self.is_stopping = False
         self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
         self._thread.start()
         return self
@@ -87,15 +90,10 @@ class JobQueue:
     def pause(self) -> None:
         """Accept no more jobs, and interrupt the running one, which waits for the next start."""
         with self._lock:
-            self._is_stopping = True
+            self.is_stopping = True
             if self._running:
                 self._running[1].cancel()
         self._changed()
-
-    @property
-    def is_stopping(self) -> bool:
-        """Whether no job is accepted any more."""
-        return self._is_stopping
 
     def submit(
         self,
@@ -109,10 +107,10 @@ class JobQueue:
 
         Raises RequestRefused: 429 if too many jobs wait, 503 if the service is stopping.
         """
-        if self._is_stopping:
+        if self.is_stopping:
             hint = "Submit the job again after its next start."
             raise RequestRefused(503, "Stopping", "The service is stopping.", hint=hint, headers=_LATER)
-        id_ = new_job_id()
+        id_ = secrets.token_hex(16)
         folder = self._folder / id_
         folder.mkdir(mode=0o700)
         try:
@@ -154,7 +152,7 @@ class JobQueue:
     # ---- in the thread of the queue
 
     def _work(self) -> None:
-        while not self._is_stopping:
+        while not self.is_stopping:
             try:
                 self._remove_old_exports()
                 job = self.table.take()
@@ -171,7 +169,7 @@ class JobQueue:
         try:
             self._run(job)
         except Exception as error:  # noqa: BLE001 - its end could not be recorded
-            if not self._is_stopping:  # else the next start resumes it
+            if not self.is_stopping:  # else the next start resumes it
                 log.event("job failed", level=logging.ERROR, job=job.id, reason=type(error).__name__)
                 self.table.finish(job.id, "failed", None, body_of(error)["error"])
         finally:
@@ -197,13 +195,13 @@ class JobQueue:
         else:
             self.table.finish(job.id, state, report.to_dict() if report is not None else None, error)
 
-    def _started(self, job: ServiceJob) -> StartedWork:
+    def _started(self, job: ServiceJob) -> RunHandle[Any] | ExportWork:
         graph = self._access.graph_in(job.namespace)
         limit = self._limit(job)
         work = start_work(graph, job, self._folder / job.id, budget_usd=limit, on_progress=self._recorder(job))
         with self._lock:
             self._running = (job.id, work)
-            if self._is_stopping or self.table.job(job.id).is_cancelled:
+            if self.is_stopping or self.table.job(job.id).is_cancelled:
                 work.cancel()
         return work
 
@@ -212,7 +210,7 @@ class JobQueue:
         if isinstance(error, Interrupted):
             if self.table.job(job.id).is_cancelled:
                 return "cancelled", None
-            if self._is_stopping:
+            if self.is_stopping:
                 return "queued", None
             try:
                 self._limit(job)

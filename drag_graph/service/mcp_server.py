@@ -1,21 +1,29 @@
-"""The MCP server: tools and resources of a caller's graph, over any transport."""
+"""The MCP server: tools and resources of a caller's graph, over any transport, and over standard input and output."""
 
+import asyncio
 import json
 import logging
 import re
+import secrets
 from collections.abc import Sequence
+from functools import partial
 from inspect import getdoc
+from pathlib import Path
 from typing import Any, Protocol
 
 import mcp_types as types
+from anyio import to_thread
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from drag_graph.app.application import DragGraph
+from drag_graph.errors import ConfigurationError
 from drag_graph.ports.model_roles import fence
-from drag_graph.service.access import Caller
-from drag_graph.service.errors import LONGEST_MESSAGE, RequestRefused, body_of, log_unexpected
-from drag_graph.service.mcp_tools import McpTool, StoredAnswerTool, SubgraphTool
+from drag_graph.service.access import LOCAL, Caller
+from drag_graph.service.errors import RequestRefused, body_of, first_problem, log_unexpected
+from drag_graph.service.mcp_tools import TOOLS, IngestFilesTool, JobTool, McpTool, StoredAnswerTool, SubgraphTool
 from drag_graph.version import __version__
 
 INSTRUCTIONS = (
@@ -135,16 +143,11 @@ async def _run(desk: McpDesk, name: str, arguments: dict[str, Any]) -> Any:
     if not desk.caller.may(tool.role):
         hint = "Writing requires `drag-graph mcp --allow-writes`, or a key of the service with the role editor."
         raise RequestRefused(403, "RoleTooLow", f"The tool {name!r} is not allowed.", hint=hint)
-    return await desk.run(_validated(tool, arguments))
-
-
-def _validated(tool: type[McpTool], arguments: dict[str, Any]) -> McpTool:
     try:
-        return tool.model_validate(arguments)
+        call = tool.model_validate(arguments)
     except ValidationError as error:
-        first = error.errors()[0]
-        message = f"{'.'.join(map(str, first['loc']))}: {first['msg']}."[:LONGEST_MESSAGE]
-        raise RequestRefused(422, "ArgumentsInvalid", message, hint="Follow the schema of the tool.") from error
+        raise RequestRefused(422, "ArgumentsInvalid", first_problem(error), hint="Follow the schema of the tool.") from error
+    return await desk.run(call)
 
 
 def _resource(uri: str) -> McpTool:
@@ -159,3 +162,44 @@ def _sentences(error: Exception) -> str:
     """Return an error as its message and its hint."""
     body = body_of(error)["error"]
     return f"Error: {body['message']}" + (f"\nHint: {body['hint']}" if body["hint"] else "")
+
+
+class LocalDesk:
+    """Runs tools in this process, and only one at a time writes. All paid work together stays within the largest given budget.
+
+    Tools that write need `allow_writes`; `files` is the folder whose files may be read, None for none.
+
+    Raises ConfigurationError for a folder that does not exist, and for a folder without `allow_writes`.
+    """
+
+    def __init__(self, graph: DragGraph, *, allow_writes: bool = False, files: Path | None = None) -> None:
+        if files is not None and not (allow_writes and files.is_dir()):
+            problem = f"There is no folder {files}." if allow_writes else "Reading files requires writing to the store."
+            raise ConfigurationError(problem, hint="Allow writes, and name an existing folder.")
+        self.caller = Caller(LOCAL, "editor" if allow_writes else "reader", frozenset({graph.settings.namespace}), graph)
+        self.tools: tuple[type[McpTool], ...] = (*TOOLS, IngestFilesTool) if files else TOOLS
+        self._files = files
+        self._account = f"mcp {secrets.token_hex(8)}"
+        self._writing = asyncio.Lock()
+
+    async def run(self, tool: McpTool) -> Any:
+        """Return the result of a tool. If the client cancels long work, calls in flight are finished."""
+        if not isinstance(tool, JobTool):
+            result = await to_thread.run_sync(tool.call, self.caller, abandon_on_cancel=True)
+            return result.to_dict()
+        limits: dict[str, Any] = {"job": self._account, "budget_usd": tool.limit(self.caller.graph.settings), "wait": False}
+        if self._files and isinstance(tool, IngestFilesTool):
+            tool = tool.inside(self._files)
+        async with self._writing:
+            handle = await to_thread.run_sync(partial(tool.start, self.caller.graph, **limits))
+            try:
+                return (await to_thread.run_sync(handle.result, abandon_on_cancel=True)).to_dict()
+            finally:
+                handle.cancel()
+
+
+async def serve_stdio(desk: LocalDesk) -> None:
+    """Serve until standard input ends. Standard output has only messages of the protocol."""
+    server = mcp_server(desk)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())

@@ -160,7 +160,7 @@ class JobTool(McpTool):
 
     def request(self) -> dict[str, Any]:
         """Return the work as the request of a job of the service."""
-        raise NotImplementedError
+        return {}
 
     def write(self, folder: Path) -> None:
         """Write the input of the job into its folder."""
@@ -188,9 +188,6 @@ class DistillTool(JobTool):
 
     def start(self, graph: DragGraph, **run: Any) -> RunHandle[Any]:
         return graph.distill(list(self.questions), **run)
-
-    def request(self) -> dict[str, Any]:
-        return {}
 
     def write(self, folder: Path) -> None:
         write_questions([{"question": question} for question in self.questions], folder)

@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -59,5 +60,7 @@ def _measured(request: Request) -> bytes:
     for name, number in jobs.table.counts().items():
         state.metrics.jobs.labels(name).set(number)
     state.metrics.cost.set(jobs.table.spent_usd())
-    state.metrics.measure_store(state.graph.settings)
+    store = Path(state.graph.settings.store).expanduser()
+    if not state.graph.settings.uses_neo4j and store.is_file():
+        state.metrics.store_bytes.set(store.stat().st_size)
     return generate_latest(state.metrics.registry)

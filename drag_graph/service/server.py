@@ -8,19 +8,57 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from drag_graph.app.application import DragGraph
 from drag_graph.errors import ConfigurationError
 from drag_graph.service.discovery import RunningService, announced
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
-from drag_graph.service.request_protocol import request_protocol
 from drag_graph.service.service_app import service_app
 from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.sites.wire import is_loopback
+
+
+class RequestProtocol(H11Protocol):
+    """Closes a connection on which the head of a request does not arrive within `head_seconds`."""
+
+    head_seconds: ClassVar[float] = 30.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:
+            self._expect_head()
+        else:
+            self._forget_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_head()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self.head_seconds, self.transport.close)
+
+    def _forget_head(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def request_protocol(head_seconds: float) -> type[RequestProtocol]:
+    """Return the protocol with a time limit."""
+    return type("RequestProtocol", (RequestProtocol,), {"head_seconds": head_seconds})
+
 
 GRACE = 20
 """Seconds that open requests have to finish at the end."""
@@ -43,7 +81,11 @@ class ServicePlace:
 
     def check(self, *, has_keys: bool) -> None:
         """Raise ConfigurationError if the service would be open to others or unencrypted, or a file is missing."""
-        check_pair(self.certificate, self.key)
+        if (self.certificate is None) != (self.key is None):
+            raise ConfigurationError("TLS needs a certificate and its key.", hint="Pass both, or neither.")
+        for file in (self.certificate, self.key):
+            if file is not None and not file.is_file():
+                raise ConfigurationError(f"There is no file {file}.", hint=PEM)
         if is_loopback(self.host) and not self.is_behind_proxy:
             return
         if not has_keys:
@@ -52,15 +94,6 @@ class ServicePlace:
         if self.certificate is None and not self.is_behind_proxy:
             hint = "Pass a certificate and its key, or `behind_proxy=True` (for a cloud `insecure=True`) if the way is safe."
             raise ConfigurationError(f"Requests to {self.host} would be sent unencrypted over the network.", hint=hint)
-
-
-def check_pair(certificate: Path | None, key: Path | None) -> None:
-    """Raise ConfigurationError unless both files are there, or neither is given."""
-    if (certificate is None) != (key is None):
-        raise ConfigurationError("TLS needs a certificate and its key.", hint="Pass both, or neither.")
-    for file in (certificate, key):
-        if file is not None and not file.is_file():
-            raise ConfigurationError(f"There is no file {file}.", hint=PEM)
 
 
 @contextmanager
@@ -86,10 +119,10 @@ def served(
         app = service_app(graph, limits, ring, local_token=token, cloud=cloud)
         opened.callback(app.state.access.close)
         opened.enter_context(app.state.jobs)
-        servers = [_server(app, limits, place)]
+        servers = [_server(app, limits, place.certificate, place.key)]
         if not is_plain:  # commands on this machine need neither certificate nor name
             sockets.append(opened.enter_context(bound_socket(LOOPBACK, 0)))
-            servers.append(_server(app, limits, None))
+            servers.append(_server(app, limits, None, None))
         if cloud:
             opened.callback(cloud.asker.close)
         opened.enter_context(_running(servers, sockets, cloud.board.close if cloud else lambda: None))
@@ -99,27 +132,23 @@ def served(
         yield RunningService(address, token)
 
 
-class _Server(uvicorn.Server):
-    """A server whose start can be waited for."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.is_up = threading.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.is_up.set()
-
-
-def _server(app: Any, limits: Limits, place: ServicePlace | None) -> _Server:
-    """Return a server for a place; None is a loopback socket next to it."""
-    files = (place.certificate, place.key) if place else (None, None)
+def _server(app: Any, limits: Limits, certificate: Path | None, key: Path | None) -> uvicorn.Server:
+    """Return a server without uvicorn's logs and headers. Raises ConfigurationError if the certificate cannot be used."""
+    tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate else {}
     protocol: dict[str, Any] = {"http": request_protocol(limits.receive_seconds), "ws": "none"}
-    return _Server(_config(app, *files, log_level="critical", **protocol))
+    quiet: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False}
+    plain: dict[str, Any] = {"lifespan": "off", "server_header": False, "proxy_headers": False}
+    times: dict[str, Any] = {"timeout_keep_alive": KEEP_ALIVE, "timeout_graceful_shutdown": GRACE}
+    config = uvicorn.Config(app, **times, **quiet, **plain, **protocol, **tls)
+    try:
+        config.load()
+    except OSError as error:  # includes SSLError
+        raise ConfigurationError(f"Cannot use the certificate: {error}.", hint=PEM) from error
+    return uvicorn.Server(config)
 
 
 @contextmanager
-def _running(servers: list[_Server], sockets: list[socket.socket], at_end: Callable[[], None]) -> Iterator[None]:
+def _running(servers: list[uvicorn.Server], sockets: list[socket.socket], at_end: Callable[[], None]) -> Iterator[None]:
     """Run the servers in a thread with an event loop of its own, which calls `at_end` before it ends."""
     loops: list[asyncio.AbstractEventLoop] = []
 
@@ -131,7 +160,8 @@ def _running(servers: list[_Server], sockets: list[socket.socket], at_end: Calla
     thread.start()
     try:
         for server in servers:
-            while not server.is_up.wait(0.1):
+            while not server.started:
+                thread.join(0.01)
                 if not thread.is_alive():
                     raise ConfigurationError("The service could not start.", hint="Run it again with `--debug`.")
         yield
@@ -155,23 +185,6 @@ def bound_socket(host: str, port: int) -> socket.socket:
     # without it, a reply in two parts takes 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
-
-
-def _config(app: Any, certificate: Path | None, key: Path | None, **more: Any) -> uvicorn.Config:
-    """Return the configuration of a uvicorn server without its logs and headers.
-
-    Raises ConfigurationError if the certificate cannot be used.
-    """
-    tls: dict[str, Any] = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)} if certificate else {}
-    quiet: dict[str, Any] = {"log_config": None, "access_log": False}
-    plain: dict[str, Any] = {"lifespan": "off", "server_header": False, "proxy_headers": False}
-    times: dict[str, Any] = {"timeout_keep_alive": KEEP_ALIVE, "timeout_graceful_shutdown": GRACE}
-    config = uvicorn.Config(app, **times, **quiet, **plain, **tls, **more)
-    try:
-        config.load()
-    except OSError as error:  # includes SSLError
-        raise ConfigurationError(f"Cannot use the certificate: {error}.", hint=PEM) from error
-    return config
 
 
 def address_of(sock: socket.socket, *, encrypted: bool = False) -> str:

@@ -8,8 +8,6 @@ from fastapi.middleware.cors import CORSMiddleware
 from drag_graph.app.application import DragGraph
 from drag_graph.service import (
     asking_routes,
-    correction_routes,
-    graph_page_routes,
     job_page_routes,
     job_routes,
     mcp_routes,
@@ -25,11 +23,9 @@ from drag_graph.service.errors import SITE_PATHS, add_error_handlers
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
-from drag_graph.service.metrics import Metrics
-from drag_graph.service.pages import error_page
-from drag_graph.service.request_limits import RequestLimits
-from drag_graph.service.request_log import RequestLog
-from drag_graph.service.service_state import ServiceState
+from drag_graph.service.middleware import RequestLimits, RequestLog
+from drag_graph.service.page_routes import error_page
+from drag_graph.service.service_state import Metrics, ServiceState
 from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.version import __version__
 
@@ -40,18 +36,8 @@ EXPOSED = ("x-request-id", "x-total-count", "x-answer-id")
 """Headers of requests and replies that pages of other origins can use."""
 UPLOADS = ("/api/v1/jobs/ingest", "/sources/add", "/distill", *SITE_PATHS)
 """Paths with bodies of up to `Limits.upload_bytes`. Those of sites have smaller limits of their own."""
-ROUTERS = (
-    monitoring_routes.router,
-    asking_routes.router,
-    openai_routes.router,
-    correction_routes.router,
-    job_routes.router,
-    mcp_routes.router,
-    page_routes.router,
-    source_page_routes.router,
-    graph_page_routes.router,
-    job_page_routes.router,
-)
+ROUTES = (monitoring_routes, asking_routes, openai_routes, job_routes, mcp_routes)
+PAGES = (page_routes, source_page_routes, job_page_routes)
 
 
 def service_app(
@@ -69,8 +55,8 @@ def service_app(
     app.state.access = ServiceAccess(graph, ring, local_token, needs_key=cloud is not None)
     app.state.jobs = JobQueue(graph.settings.service_records_path, app.state.access, ring, most=limits.jobs)
     add_error_handlers(app, error_page)
-    for router in ROUTERS:
-        app.include_router(router)
+    for routes in (*ROUTES, *PAGES):
+        app.include_router(routes.router)
     if cloud:
         app.state.cloud = cloud
         app.include_router(site_routes.router)

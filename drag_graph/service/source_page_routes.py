@@ -1,10 +1,10 @@
-"""Pages of what is stored: sources, and adding and deleting them."""
+"""Pages of what is stored: sources, and adding and deleting them; and the graph, as a picture with a list."""
 
 import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -12,15 +12,16 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
+from drag_graph.app.application import DragGraph
 from drag_graph.graph.rejected_claims import claims_of_edges
-from drag_graph.manage.source_listing import SourceState
+from drag_graph.manage.short_ids import SourceState
 from drag_graph.model import Subgraph
 from drag_graph.report.audit_views import marked, moment
-from drag_graph.service.asking_routes import Id, ShortText, WholeId, erased_source
+from drag_graph.report.graph_picture import GraphPicture
+from drag_graph.service.asking_routes import Id, Ids, OfId, ShortText, WholeId, erased_source, picture_for
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.job_routes import MOST_FILES, Queue, submit_documents
-from drag_graph.service.page_routes import PageAdmin, PageEditor, PageReader
-from drag_graph.service.pages import HEADERS, form_of, listed, render, text_of
+from drag_graph.service.page_routes import HEADERS, PageAdmin, PageEditor, PageReader, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
 LISTED = 50
@@ -38,6 +39,8 @@ WORDS = {
 HITS, SHOWN_PASSAGES = 10, 2
 BEFORE, LONGEST_EXCERPT = 60, 300
 """Characters of a passage that are shown before the first word that was searched for, and in all."""
+LONGEST_ADDRESS = 8_000
+"""Characters of an address that servers accept."""
 router = APIRouter(include_in_schema=False)
 
 
@@ -173,3 +176,45 @@ def _content_view(graph: Subgraph, wrong: frozenset[str]) -> dict[str, Any]:
             for edge in graph.usable_edges
         ],
     }
+
+
+@router.get("/graph")
+async def graph_page(
+    request: Request,
+    caller: PageReader,
+    *,
+    source: Ids = [],  # noqa: B006
+    answer: OfId | None = None,
+    around: Ids = [],  # noqa: B006
+    q: Annotated[ShortText, Query()] = "",
+) -> Response:
+    """Show entities and edges as a picture with a list, as the route for the graph, or those of sources that match `q`."""
+    if q.strip():
+        found = await state_of(request).asks.run(lambda: caller.graph.search(q, limit=5).to_dict())
+        source = [one["id"] for one in found["sources"]]
+    picture = GraphPicture("Nothing was found", [], []) if q.strip() and not source else None
+    picture = picture or await picture_for(caller, source, answer, around)
+    values = picture.view() | {"q": q, "query": request.url.query, "browser": _neo4j_browser(caller.graph, picture)}
+    return render(request, "graph.html", caller=caller, **values)
+
+
+@router.post("/graph/merges")
+async def merge(request: Request, caller: PageEditor) -> Response:
+    """Merge two names, or undo or restore a merge."""
+    form = await form_of(request)
+    change: Any = partial(caller.graph.merge, text_of(form, "one"), text_of(form, "other"))
+    for name, method in (("undo", caller.graph.undo_merge), ("redo", caller.graph.redo_merge)):
+        if id_ := text_of(form, name):
+            change = partial(method, id_)
+    await run_in_threadpool(change)
+    return RedirectResponse(f"/graph?{text_of(form, 'query')}", 303, dict(HEADERS))
+
+
+def _neo4j_browser(graph: DragGraph, picture: GraphPicture) -> dict[str, str] | None:
+    """Return a statement for Neo4j Browser, and its usual address; None if the store is embedded."""
+    if not graph.settings.uses_neo4j:
+        return None
+    statement = picture.to_cypher(graph.settings.namespace)
+    address = f"http://{urlsplit(graph.settings.store).hostname}:7474/browser/"
+    href = f"{address}?{urlencode({'cmd': 'edit', 'arg': statement})}"
+    return {"statement": statement, "href": href if len(href) < LONGEST_ADDRESS else address}

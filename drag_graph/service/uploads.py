@@ -1,9 +1,7 @@
-"""Files that callers upload: their names and media types, and the folder in which a job finds them."""
+"""Files that callers upload: their names and media types."""
 
-import shutil
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
-from urllib.parse import quote
+from pathlib import PurePosixPath
 
 from starlette.datastructures import UploadFile
 
@@ -38,18 +36,6 @@ def check_name(name: str) -> None:
     if not name or not is_plain or len(name.encode("utf-8", "replace")) > LONGEST_NAME:
         message = f"{name[:80]!r} is not a usable file name."
         raise RequestRefused(422, "NameRefused", message, hint="Send a name without a path, such as report.pdf.")
-
-
-def save_uploads(files: Sequence[UploadFile], folder: Path) -> None:
-    """Write files into a folder."""
-    for file in files:
-        with (folder / (file.filename or "")).open("xb") as target:
-            shutil.copyfileobj(file.file, target)
-
-
-def address_of_upload(name: str) -> str:
-    """Return the address that identifies the document of an uploaded file."""
-    return f"upload:{quote(name)}"
 
 
 def _fits(declared: str, ending: str) -> bool:

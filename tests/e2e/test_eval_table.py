@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.app.evaluation_table import combinations, read_table
+from drag_graph.app.evaluation_group import combinations, read_table
 from drag_graph.ask.context_lines import Candidate, select_lines
 from drag_graph.distill.plans import chosen
 from drag_graph.evaluation.hub import TASKS

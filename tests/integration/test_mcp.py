@@ -19,8 +19,7 @@ from service_clients import QUESTION, TEXTS, filled_graph
 from drag_graph.errors import ConfigurationError
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
-from drag_graph.service.mcp_local import LocalDesk
-from drag_graph.service.mcp_server import TOOL_CHARACTERS, mcp_server
+from drag_graph.service.mcp_server import TOOL_CHARACTERS, LocalDesk, mcp_server
 from drag_graph.service.mcp_tools import TOOLS, DistillTool, IngestFilesTool
 from drag_graph.service.server import ServicePlace, served
 

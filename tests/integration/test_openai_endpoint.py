@@ -11,8 +11,7 @@ from service_clients import QUESTION, TEXTS, filled_graph, local_client
 
 from drag_graph.service.keys import KeyRing
 from drag_graph.service.limits import Limits
-from drag_graph.service.openai_requests import ChatRequest
-from drag_graph.service.openai_routes import _Completion
+from drag_graph.service.openai_routes import ChatRequest, _Completion
 from drag_graph.service.server import ServicePlace, served
 from drag_graph.testing.server import Say, ScriptedServer
 

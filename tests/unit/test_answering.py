@@ -60,11 +60,11 @@ def test_an_answer_without_lines_names_the_nearest_one_and_the_threshold(graph, 
     assert answer.to_dict(explain=True)["nearest"] == nearest
     assert (nearest["text"], nearest["threshold"]) == (QUESTION, 0.99)
     assert 0 < nearest["score"] < 0.99
-    render_answers.answer(answer.to_dict(), "", as_json=False, explain=False)
+    render_answers.answer(answer.to_dict(), "", explain=False)
     printed = capsys.readouterr().out
     assert f"Nearest line, score {nearest['score']:.2f}, below the threshold of 0.99 (--relevance): {QUESTION}" in printed
     assert "nearest" not in graph.ask(QUESTION).to_dict(explain=True)
-    render_answers.answer(graph.ask(QUESTION).to_dict(explain=True), "", as_json=False, explain=True)
+    render_answers.answer(graph.ask(QUESTION).to_dict(explain=True), "", explain=True)
     assert "Nearest line" not in capsys.readouterr().out
 
 

@@ -59,7 +59,7 @@ def test_an_answer_is_not_kept_whose_query_is_erased_while_it_is_given(store, gr
     document = asked.to_dict()
     assert document["answer_id"] is None
     assert "erased or replaced" in document["not_kept"]
-    render_answers.answer(asked.to_dict(), "", as_json=False, explain=False)
+    render_answers.answer(asked.to_dict(), "", explain=False)
     said = capsys.readouterr().out
     assert "Not kept" in said
     assert "drag-graph audit" not in said
@@ -73,7 +73,7 @@ def test_of_a_file_only_the_others_are_kept(store, graph, capsys):
     assert [asked.not_kept for asked in report.answers] == [GONE, ""]
     assert [item.source_ids for item in store.answers()] == [(other.query.id,)]
     assert ["not_kept" in answer for answer in report.to_dict()["answers"]] == [True, False]
-    render_answers.answers(GivenAnswers(report, None), as_json=False)
+    render_answers.answers(GivenAnswers(report, None))
     assert "not kept" in capsys.readouterr().out
 
 
@@ -117,7 +117,7 @@ def test_of_a_file_all_is_reported_when_the_store_goes_away(capsys, method, kept
     document = report.to_dict()
     assert [answer["error"] for answer in document["answers"][BATCH:]] == ["not asked: the store went away"] * 2
     assert document["totals"]["answered"] == BATCH
-    render_answers.answers(GivenAnswers(report, None), as_json=False)
+    render_answers.answers(GivenAnswers(report, None))
     assert "not asked" in capsys.readouterr().out
 
 

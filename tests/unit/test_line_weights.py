@@ -1,10 +1,9 @@
-"""Weighed lines, and which of them repeat others (`drag_graph.ask.line_weights`)."""
+"""Weighed lines, and which of them repeat others (`drag_graph.ask.context_lines`)."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.ask.context_lines import Candidate
-from drag_graph.ask.line_weights import Weighed, by_weight, without_repetitions
+from drag_graph.ask.context_lines import Candidate, Weighed, by_weight, without_repetitions
 from drag_graph.model import SimpleEdge
 
 

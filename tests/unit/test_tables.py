@@ -117,7 +117,7 @@ def test_an_estimate_shows_labels_and_ranges_and_hides_what_is_zero(capsys, monk
     monkeypatch.delenv("COLUMNS", raising=False)
     prices = {"price_usd": 0.0123, "price_usd_low": 0.01, "price_usd_high": 0.02, "price_known": True}
     values = {"queries": 7, "top_k": {"from": 10, "to": 13}, "quarantined": 0, "calls": 0, "tokens_in": 5, **prices}
-    render.estimate(values, as_json=False)
+    render.estimate(values)
     shown = [re.split(r"  +", line) for line in capsys.readouterr().out.splitlines()]
     assert shown == [
         ["kept per query", "10 to 13"],
@@ -126,5 +126,5 @@ def test_an_estimate_shows_labels_and_ranges_and_hides_what_is_zero(capsys, monk
         ["tokens in", "5"],
         ["price", "$0.0123 ($0.0100 to $0.0200)"],
     ]
-    render.estimate({**values, "price_known": False}, as_json=False)
+    render.estimate({**values, "price_known": False})
     assert re.search(r"^price +unknown$", capsys.readouterr().out, re.MULTILINE)

@@ -10,7 +10,7 @@ import pytest
 
 from drag_graph.errors import StoreError
 from drag_graph.graph.paging import settings_hashes
-from drag_graph.manage.source_listing import newest_sources
+from drag_graph.manage.short_ids import newest_sources
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.graph_search import Restriction
 from drag_graph.ports.graph_store import GraphStore, SaveOutcome, SourceFilter

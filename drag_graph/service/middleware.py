@@ -1,15 +1,19 @@
-"""Middleware that refuses requests from other web pages, and bodies that are too large or too slow."""
+"""Middleware: an id, a log line and counters for each request, and limits that refuse some before a route receives them."""
 
 import asyncio
 import re
+import secrets
+import time
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from drag_graph import log
 from drag_graph.service.errors import RequestRefused, reply_to
 from drag_graph.service.limits import Limits
+from drag_graph.service.service_state import Metrics
 
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 CLOSE = {"Connection": "close"}
@@ -40,7 +44,9 @@ class RequestLimits:
         try:
             self._check_place(headers)
             largest = self._limits.upload_bytes if scope["path"].startswith(self._uploads) else self._limits.body_bytes
-            _check_length(headers, largest)
+            length = headers.get("content-length", "0")
+            if length.isdecimal() and int(length) > largest:
+                raise _too_large(largest)
         except RequestRefused as error:
             await reply_to(error, scope["path"])(scope, receive, send)
             return
@@ -49,8 +55,9 @@ class RequestLimits:
     def _check_place(self, headers: Headers) -> None:
         """Raise RequestRefused for a foreign Host or Origin."""
         hosts = headers.getlist("host")
-        name = _name_of(hosts[0]) if len(hosts) == 1 else None
-        if name is None or not (name in self._hosts or _is_address(name)):
+        match = HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        name = match[1].strip("[]").lower() if match else ""
+        if not match or not (name in self._hosts or _is_address(name)):
             hint = "Use the service's address, or name the host with `--allow-host`."
             raise RequestRefused(421, "HostRefused", "The Host header does not name this service.", hint=hint, headers=CLOSE)
         for origin in headers.getlist("origin"):
@@ -82,21 +89,9 @@ class RequestLimits:
         return bounded
 
 
-def _check_length(headers: Headers, largest: int) -> None:
-    length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length) > largest:
-        raise _too_large(largest)
-
-
 def _too_large(largest: int) -> RequestRefused:
     message = f"The body has more than {largest} bytes."
     return RequestRefused(413, "BodyTooLarge", message, hint="Send less, or several requests.", headers=CLOSE)
-
-
-def _name_of(host: str) -> str | None:
-    """Return the name or address in a Host header, without its port; None if it is malformed."""
-    match = HOST.fullmatch(host)
-    return match[1].strip("[]").lower() if match else None
 
 
 def _is_address(name: str) -> bool:
@@ -113,3 +108,48 @@ def _place_of(origin: str) -> str:
         return urlsplit(origin).netloc.lower()
     except ValueError:
         return ""
+
+
+REQUEST_ID = b"x-request-id"
+
+
+class RequestLog:
+    """Gives each request an id, and logs it with its route, status and duration: never a path, a text or a key.
+
+    An unexpected error becomes a reply with status 500.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id, began, status = secrets.token_hex(8), time.monotonic(), 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (REQUEST_ID, request_id.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except Exception as error:  # noqa: BLE001 - becomes the reply
+            reply = reply_to(error, scope["path"])
+            if not status:
+                await reply(scope, receive, answer)
+        finally:
+            seconds = time.monotonic() - began
+            route = getattr(scope.get("route"), "path", "unmatched")
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._metrics.requests.labels(method, route, status).inc()
+            self._metrics.latency.labels(method, route).observe(seconds)
+            log.event("request", id=request_id, method=method, route=route, status=status, duration_ms=round(seconds * 1000, 1))
+
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
