@@ -121,5 +121,5 @@ const openTarget = () => {
   line.scrollIntoView({ block: "start" });
 };
 addEventListener("hashchange", openTarget);
-openTarget();
+addEventListener("load", openTarget); // after the browser scrolled to the target itself, which is below the line's text
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
