@@ -58,7 +58,7 @@ def error_page(request: Request, error: Exception) -> Response:
         page = render(request, "sign_in.html", status=status, title="Sign in", problem="")
     else:
         values = {"title": "Error", "message": detail["message"], "hint": detail["hint"]}
-        page = render(request, "error.html", status=status, **values)
+        page = render(request, "error.html", caller=getattr(request.state, "caller", None), status=status, **values)
     page.headers.update(getattr(error, "headers", None) or {})
     return page
 
