@@ -274,9 +274,7 @@ def _passages(evidence: Iterable[Mapping[str, Any]], chunks: Mapping[str, Mappin
             parts = marked(chunk["text"], [(one["document"]["start"] - at, one["document"]["end"] - at) for one in some])
         if place:
             page = f"page {place['page']}" if place.get("page") else ""
-            starts, ends = zip(*((one["document"]["start"], one["document"]["end"]) for one in some), strict=True)
-            characters = f"characters {min(starts)}-{max(ends)}"
-            where = [text for text in (" > ".join(place.get("heading", ())), page, place.get("date", ""), characters) if text]
+            where = [text for text in (" > ".join(place.get("heading", ())), page, place.get("date", "")) if text]
         name = (place.get("path") or place["name"]) if place else "A teacher's evidence"
         shown.append({"name": name, "where": where, "parts": parts, "href": f"/sources/{source_id}"})
     return shown

@@ -52,7 +52,7 @@ class GraphPicture:
         return offline_page("graph.html", SCRIPTS, **self.view())
 
     def view(self) -> JSON:
-        """Return the values of the template: the edges and merges of each entity."""
+        """Return the values of the template: the edges and merges of each entity, those with the most edges first."""
         edges_of, merges_of = defaultdict(list), defaultdict(list)
         for edge in self.edges:
             for end in dict.fromkeys((edge["source"], edge["target"])):
@@ -63,7 +63,8 @@ class GraphPicture:
                 merges_of[end].append(merge)
         titles = {source["id"]: source["title"] for source in self.sources}
         kinds = sorted({entity["type"] for entity in self.entities if entity["type"]})
-        values = {"edges_of": edges_of, "merges_of": merges_of, "titles": titles, "kinds": kinds}
+        entities = sorted(self.entities, key=lambda one: -len(edges_of[one["id"]]))
+        values = {"entities": entities, "edges_of": edges_of, "merges_of": merges_of, "titles": titles, "kinds": kinds}
         return {"title": self.title[:80], "picture": self, **values}
 
     def to_cypher(self, namespace: str) -> str:

@@ -176,7 +176,8 @@ def requires(role: KeyRole, *, is_page: bool = False) -> Callable[[Request], Awa
 
     async def caller(request: Request) -> Caller:
         access: ServiceAccess = request.app.state.access
-        return access.caller(request, role, is_page=is_page)
+        found = request.state.caller = access.caller(request, role, is_page=is_page)
+        return found
 
     caller.role = role  # type: ignore[attr-defined]
     return caller

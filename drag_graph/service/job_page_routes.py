@@ -17,7 +17,7 @@ from drag_graph.app.application import DragGraph
 from drag_graph.errors import NotStored
 from drag_graph.inputs import InputLine, queries_in
 from drag_graph.report.audit_views import moment
-from drag_graph.service.access import Caller
+from drag_graph.service.access import LOCAL, Caller
 from drag_graph.service.asking_routes import ShortText
 from drag_graph.service.errors import RequestRefused
 from drag_graph.service.job_routes import DistillRequest, JobId, Queue, estimated, job_document, submit_questions
@@ -26,7 +26,8 @@ from drag_graph.service.listed_options import listed_options
 from drag_graph.service.page_routes import HEADERS, PageEditor, PageReader, form_of, render, text_of
 from drag_graph.service.service_state import state_of
 
-LISTED = 50
+LISTED, NAMED = 50, 2
+"""Maximum number of jobs in the list, and of files in the title of one."""
 TITLES: dict[JobKind, str] = {
     "ingest": "Add documents",
     "distill": "Ask a teacher",
@@ -143,15 +144,16 @@ def _distill_request(form: FormData, lines: Iterable[InputLine]) -> DistillReque
 def _job_view(job: Mapping[str, Any]) -> dict[str, Any]:
     asked = job["request"]
     names = asked.get("files") or asked.get("paths") or [asked.get("name", asked.get("file", ""))]
+    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     progress = {"done": 0, "total": None, "waiting_for": "", **job["progress"]}
     done, total, cost = progress["done"], progress["total"], max(job["spent_usd"], progress.get("cost_usd", 0.0))
     counts = (f"{done:,} of {total:,}" if total else "", f"${cost:.4f}" if cost else "", progress["waiting_for"])
     return {
         **job,
         "progress": progress,
-        "title": ": ".join(filter(None, (TITLES[job["kind"]], ", ".join(names))))[:200],
+        "title": ": ".join(filter(None, (TITLES[job["kind"]], ", ".join(names[:NAMED]) + rest)))[:200],
         "counts": " · ".join(filter(None, counts)),
-        "facts": f"{moment(job['created_at'])} · {job['caller']}",
+        "facts": moment(job["created_at"]) + (f" · {job['caller']}" if job["caller"] != LOCAL else ""),
     }
 
 

@@ -72,7 +72,7 @@ def error_page(request: Request, error: Exception) -> Response:
         page = render(request, "sign_in.html", status=status, title="Sign in", problem="")
     else:
         values = {"title": "Error", "message": detail["message"], "hint": detail["hint"]}
-        page = render(request, "error.html", status=status, **values)
+        page = render(request, "error.html", caller=getattr(request.state, "caller", None), status=status, **values)
     page.headers.update(getattr(error, "headers", None) or {})
     return page
 
@@ -173,15 +173,16 @@ async def why_page(answer_id: Id, request: Request, caller: PageReader) -> Respo
     return render(request, "why.html", caller=caller, title=audit["question"][:80], why=why_view(audit))
 
 
-@router.post("/answers/{answer_id}/correct")
-async def correct(answer_id: Id, request: Request, caller: PageEditor) -> Response:
-    """Mark the answer, or a claim behind one of its lines, as right or wrong."""
+@router.post("/{place}/{id_}/correct")
+async def correct(place: Literal["answers", "sources"], id_: Id, request: Request, caller: PageEditor) -> Response:
+    """Mark an answer, or claims on its page or on that of a source, as right or wrong."""
     form = await form_of(request)
     verdict = text_of(form, "verdict")
-    values = {"id": text_of(form, "id"), "verdict": None if verdict == "undo" else verdict, "note": text_of(form, "note")}
-    await run_in_threadpool(corrected, caller, _valid(CorrectionRequest, **values))
+    values = {"verdict": None if verdict == "undo" else verdict, "note": text_of(form, "note")}
+    for body in [_valid(CorrectionRequest, id=target, **values) for target in form.getlist("id")]:
+        await run_in_threadpool(corrected, caller, body)
     line = text_of(form, "line")
-    return RedirectResponse(f"/answers/{answer_id}#{f'line-{line}' if line.isdecimal() else ''}", 303, dict(HEADERS))
+    return RedirectResponse(f"/{place}/{id_}#{f'line-{line}' if line.isdecimal() else ''}", 303, dict(HEADERS))
 
 
 @router.get("/privacy")

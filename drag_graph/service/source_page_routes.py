@@ -84,7 +84,9 @@ async def sources_page(request: Request, caller: PageReader, wanted: Annotated[S
 async def source_page(source_id: Id, request: Request, caller: PageReader) -> Response:
     """Show a source with its passages."""
     stored = await run_in_threadpool(caller.graph.show, source_id)
-    source = _source_view(stored.subgraph) | _content_view(stored.subgraph, stored.rejected.ids)
+    corrections = await run_in_threadpool(caller.graph.corrections)
+    verdicts = {one.target_id: one.verdict for one in corrections if not one.undone_at}
+    source = _source_view(stored.subgraph) | _content_view(stored.subgraph, verdicts)
     return render(request, "source.html", caller=caller, title=source["name"][:80], source=source, going=[])
 
 
@@ -134,7 +136,9 @@ def _hit_views(found: Mapping[str, Any], wanted: str) -> list[dict[str, Any]]:
         shown = texts.setdefault(line["source_id"], [])
         if len(shown) < SHOWN_PASSAGES:
             first = words.search(line["text"])
-            start = max(first.start() - BEFORE, 0) if first else 0
+            place = first.start() if first else 0
+            begin = max(place - BEFORE, 0)
+            start = begin and (line["text"].find(" ", begin, place) + 1 or begin)
             end = start + LONGEST_EXCERPT
             text = f"{'…' if start else ''}{line['text'][start:end]}{'…' if end < len(line['text']) else ''}"
             shown.append(marked(text, (match.span() for match in words.finditer(text))))
@@ -144,7 +148,8 @@ def _hit_views(found: Mapping[str, Any], wanted: str) -> list[dict[str, Any]]:
 def _source_view(graph: Subgraph) -> dict[str, Any]:
     """Return what a list shows of a source."""
     document = graph.document
-    numbers = f"{len(graph.evidence)} passages, {len(graph.triples)} claims"
+    counted = {"passage": graph.evidence, "claim": graph.triples}
+    numbers = ", ".join(f"{len(some)} {name}{'s'[: len(some) != 1]}" for name, some in counted.items())
     dated = f"dated {document.date}" if document and document.date else ""
     added = f"added {moment(graph.created_at)}"
     return {
@@ -155,8 +160,8 @@ def _source_view(graph: Subgraph) -> dict[str, Any]:
     }
 
 
-def _content_view(graph: Subgraph, wrong: frozenset[str]) -> dict[str, Any]:
-    """Return the passages and claims of a source. `wrong` are the ids of claims that a person marked wrong."""
+def _content_view(graph: Subgraph, verdicts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the passages and claims of a source. `verdicts` are those of persons, by the id of the claim."""
     claims_of = claims_of_edges(graph, graph.usable_edges)
     passages = [
         {
@@ -171,7 +176,8 @@ def _content_view(graph: Subgraph, wrong: frozenset[str]) -> dict[str, Any]:
             {
                 "text": edge.statement or f"{edge.subject} {', '.join(edge.predicates)} {edge.object}",
                 "confidence": f"{edge.confidence:.2f}",
-                "is_wrong": wrong.issuperset(claims_of[edge.id]),
+                "ids": claims_of[edge.id],
+                "verdict": next(iter(own)) if len(own := {verdicts.get(id_, "") for id_ in claims_of[edge.id]}) == 1 else "",
             }
             for edge in graph.usable_edges
         ],

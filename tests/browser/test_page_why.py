@@ -1,11 +1,12 @@
-"""The page of an answer in a real Chromium: from a citation to its line, a correction without scripts, and the offline file."""
+"""The page of an answer in a real Chromium: from a citation to its line, corrections, and the offline file."""
 
 import pytest
 from neo4j_browser import chromium_page
 from service_clients import QUESTION, TEXTS, filled_graph, served_client
 
 pytestmark = pytest.mark.browser
-SIZES = [(400, "dark"), (1100, "light"), (2560, "dark")]
+SIZES = [(400, "dark", False), (1100, "light", True), (2560, "dark", False)]
+"""Width, colours, and whether scripts run."""
 
 
 @pytest.fixture
@@ -14,11 +15,12 @@ def browser():
         yield page.context.browser
 
 
-def test_a_citation_leads_to_its_line_and_a_claim_is_corrected_without_scripts(browser, tmp_path):
+def test_a_citation_leads_to_its_line_and_a_claim_is_corrected_with_and_without_scripts(browser, tmp_path):
     with filled_graph(tmp_path) as graph, served_client(graph) as client:
         given = graph.ask(QUESTION)
-        for width, scheme in SIZES:
-            page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=False)
+        for width, scheme, has_scripts in SIZES:
+            size = {"width": width, "height": 900}
+            page = browser.new_page(viewport=size, color_scheme=scheme, java_script_enabled=has_scripts)
             page.goto(f"{client.base_url}/answers/{given.id}")
             page.locator(".chip").first.click()
             line = page.locator("details.line", has=page.locator(":target"))

@@ -60,7 +60,7 @@ RULES = {
     ("POST", "/ask"): "reader",
     ("GET", "/answers"): "reader",
     ("GET", "/answers/{answer_id}"): "reader",
-    ("POST", "/answers/{answer_id}/correct"): "editor",
+    ("POST", "/{place}/{id_}/correct"): "editor",
     ("GET", "/privacy"): "reader",
     ("POST", "/privacy"): "reader",
     ("GET", "/sources"): "reader",

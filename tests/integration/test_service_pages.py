@@ -221,7 +221,7 @@ def test_a_form_of_another_site_is_refused(client, path):
 
 def test_sources_are_found_by_name_passage_tag_kind_and_date(client):
     page = check(client.get("/sources", params={"q": "steam"}))
-    names, passages = page.split("in passages and claims")
+    names, passages = page.split("nearest to")
     assert "steam.txt" in names
     assert "wood.txt" not in names
     assert "<mark>Steam</mark> drives the turbine" in passages
@@ -386,6 +386,10 @@ def test_contradicting_passages_stand_side_by_side_and_an_editor_corrects_them(t
         assert f"{claim['id'][:12]} (marked wrong)" in str(shown)
         assert "marked wrong" in check(client.get(f"/sources/{source}"))
         assert "undone by" in mark(claim["id"], "undo")
+        again = {"token": token(client), "id": claim["id"], "line": "1", "verdict": "right"}
+        at_source = client.post(f"/sources/{source}/correct", data=again)
+        assert (at_source.url.path, at_source.url.fragment) == (f"/sources/{source}", "line-1")
+        assert "marked right" in check(at_source)
         mark(answer.id, "wrong")
         assert path in check(client.get("/answers?state=wrong&text=ORCHID"))
         assert path in check(client.get(f"/answers?source={source}"))
@@ -394,7 +398,8 @@ def test_contradicting_passages_stand_side_by_side_and_an_editor_corrects_them(t
         assert path not in check(client.get(f"/answers?source={other}"))
         for other in ("state=right", "state=unmarked", "state=abstained", "text=steam"):
             assert path not in check(client.get(f"/answers?{other}"))
-        check(client.post(f"{path}/correct", data={"token": token(client), "id": answer.id, "verdict": "odd"}), 422)
+        odd = check(client.post(f"{path}/correct", data={"token": token(client), "id": answer.id, "verdict": "odd"}), 422)
+        assert 'href="/answers"' in odd, "the menu"
 
 
 def test_a_session_opens_pages_and_its_cookie_alone_sends_nothing(tmp_path):

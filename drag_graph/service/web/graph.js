@@ -3,6 +3,7 @@
 const LARGE = 200; // edges from which curves and arrows cost too much
 const LETTER = 0.8125 * parseFloat(getComputedStyle(document.documentElement).fontSize); // pixels of a name, at any zoom
 const LABEL = 11 * LETTER; // longest name in pixels
+const HUB = 4; // statements above which a thing has its name in any case
 const STEPS = 120_000; // of the layout, shared by all nodes
 const list = document.querySelector(".things");
 const stage = document.querySelector(".stage");
@@ -13,7 +14,7 @@ const edgeOf = (item) => {
   const { edge, from, to, confidence, source } = item.dataset;
   const [statement, facts, mark] = [...item.querySelectorAll("span")].map((one) => one.textContent);
   return {
-    data: { id: edge, source: from, target: to, confidence: Number(confidence), from: source, text: `${statement} (${facts}${mark ? `, ${mark}` : ""})` },
+    data: { id: edge, source: from, target: to, confidence: Number(confidence), from: source, statement, text: `${statement} (${facts}${mark ? `, ${mark}` : ""})` },
     classes: item.className,
   };
 };
@@ -96,7 +97,7 @@ const draw = () => {
         const [right, down] = [(node.renderedWidth() + wide) / 2, (node.renderedHeight() + high) / 2];
         const sides = [["center", "bottom", 0, down], ["center", "top", 0, -down], ["right", "center", right, 0], ["left", "center", -right, 0]];
         const found = sides.map(([halign, valign, x, y]) => ({ halign, valign, box: boxOf(node, x, y, wide, high) }))
-          .find(({ box }) => box.left > 0 && box.right < cy.width() && box.top > 0 && box.bottom < cy.height() && taken.every((one) => isApart(one, box)));
+          .find(({ box }, at) => box.left > 0 && box.right < cy.width() && box.top > 0 && box.bottom < cy.height() && (taken.every((one) => isApart(one, box)) || (!at && node.degree() > HUB)));
         node.data({ halign: found?.halign ?? "center", valign: found?.valign ?? "bottom" }).toggleClass("nameless", !found);
         if (found) taken.push(found.box);
       }
@@ -140,7 +141,7 @@ const draw = () => {
   };
   const describe = (target) => {
     const edges = target.isEdge() ? target.parallelEdges() : target.connectedEdges();
-    const texts = edges.map((edge) => edge.data("text"));
+    const texts = edges.map((edge) => edge.data(target.isNode() ? "statement" : "text"));
     const lines = [...(target.isNode() ? [[target.data("name"), target.data("kind")].filter(Boolean).join(", ")] : []), ...texts.slice(0, 4)];
     if (texts.length > 4) lines.push(`and ${texts.length - 4} more`);
     hint.replaceChildren(...lines.map((text) => Object.assign(document.createElement("p"), { textContent: text })));

@@ -79,11 +79,11 @@ asking?.elements.question.addEventListener("keydown", (event) => {
 });
 
 for (const form of document.querySelectorAll("form[method=post]:not([data-ask])")) {
-  form.addEventListener("submit", () => {
-    const button = form.querySelector("button");
-    button.disabled = true;
-    button.textContent += " …";
-  });
+  // Later: a disabled button would not be sent, and its value with it.
+  form.addEventListener("submit", ({ submitter }) => setTimeout(() => {
+    submitter.disabled = true;
+    submitter.textContent += " …";
+  }));
 }
 
 const job = document.querySelector("[data-job]");
@@ -121,5 +121,5 @@ const openTarget = () => {
   line.scrollIntoView({ block: "start" });
 };
 addEventListener("hashchange", openTarget);
-openTarget();
+addEventListener("load", openTarget); // after the browser scrolled to the target itself, which is below the line's text
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
