@@ -79,11 +79,10 @@ asking?.elements.question.addEventListener("keydown", (event) => {
 });
 
 for (const form of document.querySelectorAll("form[method=post]:not([data-ask])")) {
-  form.addEventListener("submit", () => {
-    const button = form.querySelector("button");
-    button.disabled = true;
-    button.textContent += " …";
-  });
+  form.addEventListener("submit", ({ submitter }) => setTimeout(() => { // later: the value of a disabled button is not sent
+    submitter.disabled = true;
+    submitter.textContent += " …";
+  }));
 }
 
 const job = document.querySelector("[data-job]");
