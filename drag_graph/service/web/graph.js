@@ -12,7 +12,7 @@ const things = (root) => [...root.querySelectorAll(".thing")];
 const nodeOf = ({ dataset }) => ({ data: { id: dataset.id, name: dataset.name, kind: dataset.kind, community: dataset.community, halign: "center", valign: "bottom" } });
 const edgeOf = (item) => {
   const { edge, from, to, confidence, source } = item.dataset;
-  const [statement, facts, mark] = [...item.querySelectorAll("span")].map((one) => one.textContent);
+  const [statement, facts, mark] = [...item.children].map((one) => one.textContent);
   return {
     data: { id: edge, source: from, target: to, confidence: Number(confidence), from: source, statement, text: `${statement} (${facts}${mark ? `, ${mark}` : ""})` },
     classes: item.className,
