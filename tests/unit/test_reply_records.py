@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.model import Query
-from drag_graph.models.teachers.reply_reading import Refused, Unreadable, fit, parse_reply, read
-from drag_graph.models.teachers.reply_records import RELATED
+from drag_graph.models.teachers.reply_reading import RELATED, Refused, Unreadable, fit, parse_reply, read
 from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.teacher_replies import UNSTATED_CONFIDENCE, TripleItem, TriplesReply
 
