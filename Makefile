@@ -69,7 +69,7 @@ llm: models  ## The tests with real language models
 	$(UV) -e '.[evaluation]'
 	$(BIN)/python -m pytest -q -m llm
 
-browser: $(VENV)/.dev  ## Neo4j Browser in a real Chromium (apt install chromium)
+browser: $(VENV)/.dev  ## The web page and Neo4j Browser in a real Chromium (apt install chromium)
 	$(BIN)/python -m pytest -q -m browser
 
 pins: | $(BIN)/uv  ## Pin what is new in constraints.txt; `make pins UPGRADE=--upgrade` raises all pins

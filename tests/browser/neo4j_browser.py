@@ -102,14 +102,26 @@ class Neo4jBrowser:
 
 
 @contextlib.contextmanager
-def chromium_page(width=1280, height=900):
-    """A page in a real Chromium: the one that CHROMIUM names, or on PATH, else playwright's own."""
+def chromium():
+    """A real Chromium: the one that CHROMIUM names, or on PATH, else playwright's own."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     arguments = [*_ARGUMENTS, "--no-sandbox"] if os.geteuid() == 0 else _ARGUMENTS
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=arguments)
-        page = browser.new_page(viewport={"width": width, "height": height}, permissions=["clipboard-read", "clipboard-write"])
-        page.set_default_timeout(PATIENCE)
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=path, args=arguments) as browser:
         expect.set_options(timeout=PATIENCE)
+        yield browser
+
+
+@contextlib.contextmanager
+def page_in(browser, width=1280, height=900, **values):
+    """A page of its own, with cookies of its own, in an open browser."""
+    size = {"width": width, "height": height}
+    with browser.new_context(viewport=size, permissions=["clipboard-read", "clipboard-write"], **values) as context:
+        context.set_default_timeout(PATIENCE)
+        yield context.new_page()
+
+
+@contextlib.contextmanager
+def chromium_page(width=1280, height=900):
+    """A page in a Chromium of its own."""
+    with chromium() as browser, page_in(browser, width, height) as page:
         yield page
-        browser.close()

@@ -1,9 +1,8 @@
-"""Every page of the service for people who see little, use a keyboard, or hold a phone: axe-core, three widths, two schemes."""
+"""Every page of the service for people who see little, or hold a phone: axe-core, three widths, two schemes."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from neo4j_browser import chromium_page
-from playwright.sync_api import expect
+from neo4j_browser import chromium, page_in
+from page_checks import barriers_of
 from service_clients import served_client
 
 from drag_graph.app import DragGraph
@@ -30,42 +29,20 @@ def service(tmp_path_factory):
         yield str(client.base_url), {"answer": answer, "source": source, "job": job}
 
 
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as browser:
+        yield browser
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_page_has_a_barrier_or_is_wider_than_the_window(service, width, scheme):
+def test_no_page_has_a_barrier_or_is_wider_than_the_window(service, browser, width, scheme):
     address, ids = service
     found = []
-    with chromium_page() as page:
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=scheme)
+    with page_in(browser, width, base_url=address, color_scheme=scheme) as page:
         for path in PATHS:
-            page.goto(address + path.format(**ids))
+            page.goto(path.format(**ids))
             page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
-            found += [
-                f"{path}: {one['id']}: {[node['target'] for node in one['nodes']][:3]}"
-                for one in Axe().run(page).response["violations"]
-            ]
-            if page.evaluate("document.documentElement.scrollWidth") > width:
-                found.append(f"{path}: wider than {width}")
+            found += barriers_of(page)
     assert not found, "\n".join(found)
-
-
-def test_a_question_is_asked_and_traced_with_the_keyboard_alone(service):
-    address, _ = service
-    with chromium_page() as page:
-        page.goto(address)
-        box = page.get_by_label("Your question")
-        for _ in range(20):
-            if box.evaluate("box => box === document.activeElement"):
-                break
-            page.keyboard.press("Tab")
-        page.keyboard.type("What did the committee decide to repair?")
-        page.keyboard.press("Enter")
-        expect(page.locator("article .said")).to_contain_text("bridge")
-        chip = page.locator("article a[href*='#line-']").first
-        for _ in range(40):
-            if chip.evaluate("chip => chip === document.activeElement"):
-                break
-            page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
-        expect(page.locator("details.line[open] mark").first).to_be_visible()
