@@ -29,12 +29,11 @@ class Hand:
 class Mouse(Hand):
     """A hand with a mouse."""
 
-    def reach(self, control):
-        control.click()
-
     def press(self, control):
         """Follow a link, press a button, or open details."""
         control.click()
+
+    reach = press
 
     def choose(self, field, label):
         """Choose an option. Playwright cannot click on the list that Chromium opens for it."""
@@ -55,9 +54,7 @@ class Mouse(Hand):
     def pick(self, name):
         """Pick a thing of the graph in its picture."""
         self.page.wait_for_function("!document.querySelector('.stage').cy.animated()")
-        place = (
-            "name => document.querySelector('.stage').cy.nodes().filter(one => one.data('name') === name).renderedPosition()"
-        )
+        place = "name => document.querySelector('.stage').cy.$(`[name = '${name}']`).renderedPosition()"
         self.page.locator("#picture").click(position=self.page.evaluate(place, name))
 
 

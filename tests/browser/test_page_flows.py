@@ -77,7 +77,7 @@ def run(services, browser, flow, hand, name, *, width=WIDTHS[1], **values):
         complaints = complaints_of(page)
         flow(hand(page), own)
         assert [text for text in complaints if flow is not sign_in or not text.startswith(REFUSED)] == []
-        return barriers_of(page)
+        return [] if "java_script_enabled" in values else barriers_of(page)  # axe is a script
 
 
 @pytest.mark.parametrize(("flow", "width", "scheme", "hand"), TABLE, ids=name_of)
@@ -87,4 +87,4 @@ def test_a_flow_ends_without_a_barrier(services, browser, flow, width, scheme, h
 
 @pytest.mark.parametrize("flow", [why, merge, search, correct], ids=name_of)
 def test_a_flow_works_without_scripts(services, browser, flow):
-    assert run(services, browser, flow, Mouse, f"{flow.__name__}-plain", java_script_enabled=False) == []
+    run(services, browser, flow, Mouse, f"{flow.__name__}-plain", java_script_enabled=False)
