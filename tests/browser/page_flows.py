@@ -79,7 +79,7 @@ def ask(hand, graph):
     expect(page.locator("article .facts")).to_have_count(2)
 
     hand.press(page.locator("details.how > summary"))
-    hand.choose(page.get_by_label("What the student may read"), "Passages only")
+    hand.choose(page.get_by_label("The student reads"), "Passages only")
     hand.paste(page.get_by_label("Options, one per line"), "\n".join(CURES))
     hand.write(box, COLD)
     page.keyboard.press("Enter")
@@ -153,7 +153,7 @@ def explore(hand, graph):
     hand.pick("corn")
     expect(thing).to_have_attribute("data-name", "corn")
 
-    hand.slide(page.get_by_label("Minimum confidence"), 0.75)
+    hand.slide(page.get_by_label("Confidence from"), 0.75)
     expect(things).to_have_count(2)
     assert set(page.evaluate(f"{stage}.$('node:visible').map(one => one.data('name'))")) == {"mill", "corn"}
     before = page.evaluate(f"{stage}.zoom()")
@@ -206,7 +206,7 @@ def search(hand, graph):
     hand.choose(page.get_by_label("Show", exact=True), "Documents")
     hand.write(page.get_by_label("With one of these tags"), "sea")
     hand.press(button(page, "Filter"))
-    expect(page.get_by_role("heading", name="1 found")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 source found")).to_be_visible()
     expect(link(page, "kelp.txt")).to_be_visible()
 
 
