@@ -18,7 +18,7 @@ SiteName = Annotated[str, typer.Argument(help="Name of the site.", show_default=
 
 
 @app.command()
-@options.with_settings(*options.PANELS["Cloud"], *options.PANELS["Student"], "privacy", *options.PANELS["Store"], "insecure")
+@options.with_settings("Cloud", "Student", "privacy", "Store", "insecure")
 def serve(
     graph: "options.Graph",
     host: Annotated[

@@ -42,14 +42,7 @@ def run(graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], 
         ended.wait()
 
 
-@options.with_settings(
-    *options.PANELS["Student"],
-    *options.PANELS["Teacher"],
-    *options.PANELS["Documents"],
-    *options.PANELS["Communities"],
-    *options.PANELS["Privacy"],
-    *options.PANELS["Store"],
-)
+@options.with_settings("Student", "Teacher", "Documents", "Communities", "Privacy", "Store")
 def serve(
     graph: "options.Graph",
     host: Annotated[
@@ -82,14 +75,7 @@ def serve(
     run(graph, (host, port, tls_cert, tls_key, behind_proxy), limits)
 
 
-@options.with_settings(
-    *options.PANELS["Student"],
-    *options.PANELS["Teacher"],
-    *options.PANELS["Documents"],
-    *options.PANELS["Privacy"],
-    *options.PANELS["Store"],
-    has_json=False,
-)
+@options.with_settings("Student", "Teacher", "Documents", "Privacy", "Store", has_json=False)
 def mcp(
     graph: "options.Graph",
     allow_writes: Annotated[
