@@ -106,9 +106,7 @@ def run_details(details: "RunDetails") -> None:
 MOST_NOTES = 10
 """Maximum number of notes that are printed."""
 _OUTCOMES = {
-    "added": "green",
-    "changed": "green",
-    "renamed": "green",
+    **dict.fromkeys(("added", "changed", "renamed"), "green"),
     "unchanged": "default",
     "removed": "yellow",
     "failed": "red",
