@@ -11,15 +11,7 @@ from typing import Literal
 
 from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.ask_result import NearestLine
-from drag_graph.ask.context_lines import (
-    Candidate,
-    ListName,
-    SpanPlace,
-    Weighed,
-    by_weight,
-    candidate_lines,
-    without_repetitions,
-)
+from drag_graph.ask.context_lines import Candidate, ListName, SpanPlace, Weighed, candidate_lines, without_repetitions
 from drag_graph.ask.corrected_store import CorrectedStore
 from drag_graph.ask.searching import Findings, Ranks, Search, Searcher
 from drag_graph.ask.unit_values import Valued
@@ -298,7 +290,7 @@ class Finder:
                 item = valued[candidate.ref]
                 line = replace(candidate, place=_place(item)) if item.unit.is_document else candidate
                 lines.append(Weighed(line, item.value, ranks[candidate.ref]))
-        return by_weight(lines)
+        return lines
 
 
 def _pairs(findings: Findings, weights: Mapping[str, float]) -> dict[tuple[str, str], float]:
