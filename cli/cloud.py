@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options, render
-from .serve import run
+from .serving import run
 
 if TYPE_CHECKING:
     from drag_graph.app.cloud_group import AddedSite, SiteList
