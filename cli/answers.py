@@ -21,9 +21,7 @@ AuditFormat = Annotated[Literal["table", "json", "prov", "html"], typer.Option("
 ShowFormat = Annotated[Literal["table", "text", "json", "html"], typer.Option("--format", "-f", help="Output format.")]
 
 
-@options.with_settings(
-    *(*options.PANELS["Student"], *options.PANELS["Privacy"], *options.PANELS["Store"], *TEACHER), through_service=True
-)
+@options.with_settings("Student", "Privacy", "Store", *TEACHER, through_service=True)
 def ask(
     graph: "options.Graph | ServiceClient",
     flags: dict[str, Any],
@@ -159,7 +157,7 @@ def show(
 RERANKER = ("reranker", "reranker_base_url", "token_budget")
 
 
-@options.with_settings(*RERANKER, *options.PANELS["Privacy"], *options.PANELS["Store"], through_service=True)
+@options.with_settings(*RERANKER, "Privacy", "Store", through_service=True)
 def search(
     graph: "options.Graph | ServiceClient",
     text: Annotated[str, typer.Argument(help="A question, or some words.", show_default=False)],

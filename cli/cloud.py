@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options, render
-from .serve import run
+from .serving import run
 
 if TYPE_CHECKING:
     from drag_graph.app.cloud_group import AddedSite, SiteList
@@ -18,7 +18,7 @@ SiteName = Annotated[str, typer.Argument(help="Name of the site.", show_default=
 
 
 @app.command()
-@options.with_settings(*options.PANELS["Cloud"], *options.PANELS["Student"], "privacy", *options.PANELS["Store"], "insecure")
+@options.with_settings("Cloud", "Student", "privacy", "Store", "insecure")
 def serve(
     graph: "options.Graph",
     host: Annotated[

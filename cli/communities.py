@@ -18,9 +18,7 @@ FIRST_WORDS = 160
 Format = Annotated[Literal["table", "json", "html"], typer.Option("--format", help="Output format; html is a picture.")]
 
 
-@options.with_settings(
-    *options.PANELS["Communities"], "workers", "budget_usd", "ledger", "privacy", "embedder", *options.STORE, to_file=True
-)
+@options.with_settings("Communities", "workers", "budget_usd", "ledger", "privacy", "embedder", *options.STORE, to_file=True)
 def communities(
     graph: "options.Graph",
     show: Annotated[bool, typer.Option("--show", help="Print the stored communities.")] = False,

@@ -27,7 +27,7 @@ NeverLeave = Annotated[
 
 
 @app.command()
-@options.with_settings(*SITE, *options.PANELS["Store"])
+@options.with_settings(*SITE, "Store")
 def init(graph: "options.Graph", flags: "Mapping[str, Any]", never_leave: NeverLeave = None) -> None:
     """Set up this folder as a site of a cloud.
 
@@ -53,7 +53,7 @@ def _read_token() -> str:
 
 
 @app.command()
-@options.with_settings(*SITE, "privacy", *options.PANELS["Store"], has_json=False)
+@options.with_settings(*SITE, "privacy", "Store", has_json=False)
 def serve(graph: "options.Graph") -> None:
     """Share summaries with the cloud and answer its questions, until Ctrl-C or SIGTERM.
 
@@ -70,7 +70,7 @@ def serve(graph: "options.Graph") -> None:
 
 
 @app.command()
-@options.with_settings(*SITE, *options.PANELS["Store"])
+@options.with_settings(*SITE, "Store")
 def status(graph: "options.Graph") -> None:
     """Check if the cloud answers and knows this site, and show what the site releases.
 
@@ -103,7 +103,7 @@ def _print_traffic(report: "TrafficReport") -> None:
 
 
 @app.command()
-@options.with_settings(*options.PANELS["Student"], "candidates", "gate", *options.PANELS["Privacy"], *options.PANELS["Store"])
+@options.with_settings("Student", "candidates", "gate", "Privacy", "Store")
 def calibrate(
     graph: "options.Graph",
     questions: Annotated[Path, typer.Argument(help="Questions with gold answers, in a file as for `distill`.")],

@@ -43,7 +43,7 @@ Outcome = Annotated[Path, typer.Argument(help="Folder of an outcome.", show_defa
 
 
 @app.command("run")
-@options.with_settings(*options.DISTILLING, *options.PANELS["Student"])
+@options.with_settings(*options.DISTILLING, "Student")
 def run(
     graph: "options.Graph",
     task: Annotated[str, typer.Argument(help="A public question set, or a FILE.jsonl of questions with answers.")],
@@ -193,7 +193,7 @@ def picture(
 
 
 @app.command()
-@options.with_settings(*options.DISTILLING, *options.PANELS["Student"])
+@options.with_settings(*options.DISTILLING, "Student")
 def table(
     graph: "options.Graph",
     flags: "Mapping[str, Any]",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from . import options, progress, render
+from . import options, progress, render, render_runs
 from .output import STANDARD, exit_with, refuse, report_of
-from .render_documents import print_report
 
 if TYPE_CHECKING:
     from drag_graph.manage.subgraph_import import ImportReport
@@ -54,7 +53,7 @@ def import_(
         refuse("import", {"--replace does not work with --from.": replace})
         with progress.progress(priced=False, what="documents") as meter:
             imported = report_of(lambda: graph.import_lightrag(file, on_progress=meter.run))
-        render.result(imported, print_report)
+        render.result(imported, render_runs.ingested)
         exit_with(imported)
     with progress.progress(priced=False, what="sources") as meter:
         source = sys.stdin.buffer if file == STANDARD else file

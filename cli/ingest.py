@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options, progress, render, render_documents
+from . import options, progress, render, render_runs
 from .output import STANDARD, exit_with, refuse, report_of
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def ingest(
     report: IngestReport | JobReport
     with progress.progress(priced=priced, what="documents") as meter:
         report = report_of(lambda: graph.ingest(**sources, compact=not no_compact, tags=tag, on_progress=meter.run))
-    render.result(report, render_documents.print_report)
+    render.result(report, render_runs.ingested)
     exit_with(report)
 
 
@@ -74,5 +74,5 @@ def _sources(paths: list[Path], name: str | None) -> dict[str, Any]:
 
 def _print_estimate(expected: "Estimate") -> None:
     document = expected.to_dict()
-    render_documents.table(document["documents"], ("chunks", "evidence"))
+    render_runs.documents(document["documents"], ("chunks", "evidence"))
     render.estimate({**document["totals"], **document})

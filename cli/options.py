@@ -111,15 +111,16 @@ RetryQuarantined = Annotated[bool, _teacher("--retry-quarantined", help="Ask qua
 def with_settings(
     *names: str, has_json: bool = True, to_file: bool = False, through_service: bool = False
 ) -> Callable[[Command], Command]:
-    """Add a flag for each of these settings, --json, and the flags of the log, to a command.
+    """Add a flag for each of these settings (a panel stands for all of its settings), --json, and the flags of the log.
 
     The command receives `graph` (the application under these settings, closed at the end) and can have the parameter `flags`
     (the values on the command line, None if not given). With `has_json`, `AS_JSON` is set if --json is given. With `to_file`,
     `-o` redirects the output to a file. With `through_service`, `graph` is a `ServiceClient` while a service holds the store,
     unless `--no-service` is given.
     """
+    chosen = [name for given in names for name in PANELS.get(given, (given,))]
     added: dict[str, Any] = {"json": Json} if has_json else {}
-    added |= {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {})
+    added |= {name: _flag(name) for name in chosen} | ({"output": Output, "force": Force} if to_file else {})
     added |= {"no_service": NoService} if through_service else {}
     added |= {"verbose": Verbose, "log_json": LogJson, "debug": Debug}
 
@@ -135,7 +136,7 @@ def with_settings(
         def run(**values: Any) -> int | None:
             own_flags = {name: values.pop(name) for name in added}
             AS_JSON.set(own_flags.get("json", False))
-            flags = {name: own_flags[name] for name in (*names, "log_json")}
+            flags = {name: own_flags[name] for name in (*chosen, "log_json")}
             settings = settings_of(flags, verbose=own_flags["verbose"])
             with ExitStack() as stack:
                 stack.enter_context(_naming_the_service(settings))

@@ -1,22 +1,26 @@
-"""Print runs: a report when one ends, and past runs from the journal."""
+"""Print runs: a report when one ends, the outcome for each document, and past runs from the journal."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
+
+from drag_graph.ports.run_journal import UNREAD
 
 from .render import SHORT, console, estimate, fields, shorten, table, unread
 
 if TYPE_CHECKING:
     from drag_graph.app.distilling import RefreshEstimate
     from drag_graph.app.runs_group import RunDetails, RunList
+    from drag_graph.jobs.ingest_job import IngestReport
     from drag_graph.jobs.run_report import RunReport
     from drag_graph.ports.run_journal import QueryResult
 
     from .service_client import JobReport
 
 SHOWN_RESULTS = 60
-"""Maximum number of results that are listed one by one when a run ends."""
+"""Maximum number of results, or of documents, that are listed one by one when a run ends."""
 LONGEST_QUESTION = 32
 _COLOURS = {"complete": "green", "quarantined": "red", "skipped": "yellow", "pending": "default"}
 
@@ -97,3 +101,64 @@ def run_details(details: "RunDetails") -> None:
             console().print(f"line {query.result.line}: {note}", markup=False, highlight=False)
     if summary.counts["quarantined"]:
         console().print("To ask quarantined queries again, run the same command with [bold]--retry-quarantined[/bold].")
+
+
+MOST_NOTES = 10
+"""Maximum number of notes that are printed."""
+_OUTCOMES = {
+    **dict.fromkeys(("added", "changed", "renamed"), "green"),
+    "unchanged": "default",
+    "removed": "yellow",
+    "failed": "red",
+}
+
+
+def ingested(report: "IngestReport | JobReport") -> None:
+    """Print the outcome for each document."""
+    document = report.to_dict()
+    documents(document["documents"], ("chunks", "evidence", "triples"))
+    totals = document["totals"]
+    noted = [(item["name"], note) for item in document["documents"] for note in item["notes"]]
+    notes = [f"{name}: {note}" for name, note in noted if not note.startswith(UNREAD)]
+    unread((item["notes"] for item in document["documents"]), "documents")
+    for note in notes[:MOST_NOTES]:
+        typer.echo(note, err=True)
+    if len(notes) > MOST_NOTES:
+        typer.echo(f"{len(notes) - MOST_NOTES} more notes; --json prints all of them.", err=True)
+    _print_given(document.get("given_triples"))
+    for what, number in document.get("left_out", {}).items():
+        if number:
+            typer.echo(f"Left out: {what} ({number}).", err=True)
+    counts = ", ".join(f"{totals[status]} {status}" for status in (*_OUTCOMES, "pending") if totals[status])
+    cost = f"; {totals['calls']} calls, ${totals['cost_usd']:.4f}" if totals["calls"] else ""
+    console().print(f"{counts or 'no documents'}{cost}, {totals['seconds']:.1f} s")
+
+
+def _print_given(given: Mapping[str, Any] | None) -> None:
+    """Print the unused lines of the file of triples."""
+    for item in given["rejected"][:MOST_NOTES] if given else ():
+        typer.echo(f"triples, line {item['line']}: {item['reason']}", err=True)
+    if given and given["rejected_lines"] > MOST_NOTES:
+        typer.echo(
+            f"{given['rejected_lines'] - MOST_NOTES} more unusable lines in the triples file; --json lists them.", err=True
+        )
+    if given and given["unmatched_lines"]:
+        typer.echo(f"Lines of triples about documents that are not among these files: {given['unmatched_lines']}.", err=True)
+
+
+def documents(listed: Sequence[Mapping[str, Any]], counts: tuple[str, ...]) -> None:
+    """Print the errors and, for up to `SHOWN_RESULTS` documents, a row for each."""
+    if 0 < len(listed) <= SHOWN_RESULTS:
+        rows = (
+            (
+                item["id"][:SHORT],
+                item["name"],
+                Text(item["status"], _OUTCOMES[item["status"]]),
+                *("-" if item[name] is None else item[name] for name in counts),
+            )
+            for item in listed
+        )
+        table(("document", "name", "status", *counts), rows, wrapped="name")
+    for item in listed:
+        if item["error"]:
+            typer.echo(f"{item['name']} {item['status']}: {item['error']}", err=True)

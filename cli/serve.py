@@ -1,55 +1,15 @@
-"""`drag-graph serve | mcp`, and how a service is run until it is stopped."""
+"""`drag-graph serve | mcp`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from . import options, render
-from .output import AS_JSON, document
+from . import options
+from .serving import run
 
 
-def run(graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], *, is_cloud: bool = False) -> None:
-    """Serve until Ctrl-C or SIGTERM. `place` and `limits` are the values of `ServicePlace` and `Limits`."""
-    import threading
-    from contextlib import closing, nullcontext
-
-    from drag_graph import log
-    from drag_graph.compose.site_setup import require_service_packages
-    from drag_graph.concurrency.interruption import on_end
-
-    require_service_packages()
-    from drag_graph.service.keys import KeyRing
-    from drag_graph.service.limits import Limits
-    from drag_graph.service.server import ServicePlace, served
-
-    log.configure("info", as_json=True)
-    ended = threading.Event()
-    with (
-        closing(KeyRing(graph.settings.service_records_path)) as ring,
-        on_end(ended.set),
-        graph.cloud.opened() if is_cloud else nullcontext() as cloud,
-        served(graph, ServicePlace(*place), Limits(**limits), ring, cloud) as running,
-    ):
-        needs_key = is_cloud or not ring.is_empty()
-        if AS_JSON.get():
-            document({"address": running.address, "store": graph.settings.store, "needs_key": needs_key})
-        else:
-            what = "sites" if is_cloud else graph.settings.store
-            render.write(f"Serving {what} at {running.address}. Stop with Ctrl-C.")
-            if not needs_key:
-                render.write("No key is required, so every program on this machine can use it.")
-        ended.wait()
-
-
-@options.with_settings(
-    *options.PANELS["Student"],
-    *options.PANELS["Teacher"],
-    *options.PANELS["Documents"],
-    *options.PANELS["Communities"],
-    *options.PANELS["Privacy"],
-    *options.PANELS["Store"],
-)
+@options.with_settings("Student", "Teacher", "Documents", "Communities", "Privacy", "Store")
 def serve(
     graph: "options.Graph",
     host: Annotated[
@@ -82,14 +42,7 @@ def serve(
     run(graph, (host, port, tls_cert, tls_key, behind_proxy), limits)
 
 
-@options.with_settings(
-    *options.PANELS["Student"],
-    *options.PANELS["Teacher"],
-    *options.PANELS["Documents"],
-    *options.PANELS["Privacy"],
-    *options.PANELS["Store"],
-    has_json=False,
-)
+@options.with_settings("Student", "Teacher", "Documents", "Privacy", "Store", has_json=False)
 def mcp(
     graph: "options.Graph",
     allow_writes: Annotated[

@@ -291,10 +291,8 @@ def _asking(
         raise ConfigurationError("The cloud cannot be asked about some sources only.", hint=hint)
     if distill_missing:
         if not keep:
-            raise ConfigurationError(
-                "`distill_missing=True` requires that answers are kept.",
-                hint="Leave out `distill_missing=True`, or keep the answers.",
-            )
+            hint = "Leave out `distill_missing=True`, or keep the answers."
+            raise ConfigurationError("`distill_missing=True` requires that answers are kept.", hint=hint)
         check_teacher(settings)
     if settings.cloud and not local:  # the cloud passes questions on to other sites
         resources = resources.changed({"privacy": settings.privacy or "standard"})

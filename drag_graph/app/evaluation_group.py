@@ -88,10 +88,8 @@ def read_table(file: Path) -> dict[str, Any]:
         with file.open("rb") as opened:
             contents = tomllib.load(opened)
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise InputError(
-            f"Cannot read {file}: {getattr(error, 'strerror', None) or error}.",
-            hint="Pass a file like those in examples/paper.",
-        ) from error
+        message = f"Cannot read {file}: {getattr(error, 'strerror', None) or error}."
+        raise InputError(message, hint="Pass a file like those in examples/paper.") from error
     if set(contents) - TABLE_KEYS or not {"title", "tasks", "modes"} <= set(contents):
         hint = f"Keys: {', '.join(sorted(TABLE_KEYS))}."
         raise InputError(f"{file} does not describe a table: its keys are {', '.join(contents)}.", hint=hint)
@@ -243,9 +241,8 @@ class EvaluationGroup(ResourceUser):
         for folder in folders:
             settings = outcome.read_about(folder)["settings"]
             if over not in settings:
-                raise ConfigurationError(
-                    f"{over} is not a setting of {folder}.", hint=f"Choose from {', '.join(sorted(settings))}."
-                )
+                hint = f"Choose from {', '.join(sorted(settings))}."
+                raise ConfigurationError(f"{over} is not a setting of {folder}.", hint=hint)
             value = settings[over]
             if not isinstance(value, int | float) or value in outcomes:
                 reason = "another outcome has the same value" if value in outcomes else "it is not a number"

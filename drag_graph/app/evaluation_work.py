@@ -136,9 +136,8 @@ class EvaluationWork:
         modes, store = self._plan.modes, self._session.store
         searches = [name for name in get_args(baselines.Baseline) if name in modes]
         if searches and not passages:
-            raise ConfigurationError(
-                f"The mode {searches[0]} needs documents.", hint="Pass a file or folder with `documents=PATH`."
-            )
+            hint = "Pass a file or folder with `documents=PATH`."
+            raise ConfigurationError(f"The mode {searches[0]} needs documents.", hint=hint)
         lines: dict[EvaluationMode, LinesOf] = {}
         if "shuffled" in modes:
             lines["shuffled"] = evaluation_run.shuffled_subgraphs(items, store.read)

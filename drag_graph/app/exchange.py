@@ -67,9 +67,8 @@ class Exchange(ResourceUser):
             hint = f"Use {formats}, or `export_graph` for other programs."
             raise ConfigurationError(f"There is no export format {format!r}.", hint=hint)
         if full and format == "subgraphs":
-            raise ConfigurationError(
-                "`full=True` does not work with `format=subgraphs`.", hint="Omit it: subgraphs are always complete."
-            )
+            hint = "Omit it: subgraphs are always complete."
+            raise ConfigurationError("`full=True` does not work with `format=subgraphs`.", hint=hint)
         return self._exported(format, full=full)
 
     def export_graph(self, format: "GraphFormat", stream: BinaryIO, *, full: bool = False) -> "GraphExport":  # noqa: A002

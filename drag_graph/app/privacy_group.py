@@ -170,8 +170,6 @@ def _is_remote(settings: Settings, model: str) -> bool:
 
 def _level(settings: Settings) -> Privacy:
     if settings.privacy == "off":
-        raise ConfigurationError(
-            "The privacy level is 'off', so questions are sent unchanged.",
-            hint="Choose `privacy=standard` or `privacy=strict`.",
-        )
+        hint = "Choose `privacy=standard` or `privacy=strict`."
+        raise ConfigurationError("The privacy level is 'off', so questions are sent unchanged.", hint=hint)
     return settings.privacy or "standard"

@@ -56,9 +56,8 @@ class ErasureTarget:
     def parse(cls, source_id: str, where: Sequence[str]) -> "ErasureTarget":
         """Return the target. Raises ConfigurationError unless exactly one is given; a blank never means everything."""
         if bool(source_id) == bool(where):
-            raise ConfigurationError(
-                "Pass exactly one thing to erase.", hint="Pass one of `query_id=ID` and `where=CONDITION`."
-            )
+            hint = "Pass one of `query_id=ID` and `where=CONDITION`."
+            raise ConfigurationError("Pass exactly one thing to erase.", hint=hint)
         if where:
             return cls(condition=filter_of(where))
         digits = source_id.strip()

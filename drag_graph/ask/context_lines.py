@@ -61,6 +61,10 @@ class Candidate:
     score: float | None = None
     place: SpanPlace | None = None
 
+    def dropped(self, reason: DropReason) -> "DroppedLine":
+        """Return this as a line that is not shown."""
+        return DroppedLine(self.kind, self.ref, self.text, reason)
+
 
 @dataclass(frozen=True, slots=True)
 class DroppedLine:
@@ -115,11 +119,11 @@ def select_lines(
     for item in sorted(candidates, key=order_of):
         text = (item.kind, canonical_text(item.text).rstrip(".!"))
         if text in texts:
-            dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
+            dropped.append(item.dropped("duplicate"))
         elif count_tokens(f"1. {item.text}") > token_budget:
-            dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
+            dropped.append(item.dropped("too long"))
         elif max_lines and numbers[item.kind] == max_lines:
-            dropped.append(DroppedLine(item.kind, item.ref, item.text, "line limit"))
+            dropped.append(item.dropped("line limit"))
         else:
             chosen.append(item)
             numbers[item.kind] += 1

@@ -1,7 +1,8 @@
 """Find context lines for a question: in its own subgraph, else in the whole graph (docs/explanation/search.md).
 
-With `shared_lines`, lines of other sources follow those of the own subgraph. Pure orchestration; the store and
-the embedder are ports.
+With `shared_lines`, lines of other sources follow those of the own subgraph. A question about what many things have in common
+is not similar to any single passage: its lines are edges of communities with similar summaries (DGRAG, section 3.3). Pure
+orchestration; the store and the embedder are ports.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,24 +11,23 @@ from typing import Literal
 
 from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask.ask_result import NearestLine
-from drag_graph.ask.broad_questions import ENOUGH, broad_lines
-from drag_graph.ask.context_lines import (
-    Candidate,
-    ListName,
-    SpanPlace,
-    Weighed,
-    by_weight,
-    candidate_lines,
-    without_repetitions,
-)
+from drag_graph.ask.context_lines import Candidate, ListName, SpanPlace, Weighed, candidate_lines, without_repetitions
 from drag_graph.ask.corrected_store import CorrectedStore
 from drag_graph.ask.searching import Findings, Ranks, Search, Searcher
 from drag_graph.ask.unit_values import Valued
+from drag_graph.graph.edge_strength import strongest
 from drag_graph.model import Line, LineKind, Query, Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Restriction
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings
+
+ENOUGH = 4
+"""If a search finds at least this number of lines, communities are not consulted."""
+NEAREST_COMMUNITIES = 2
+EDGES_PER_COMMUNITY = 8
+"""Strongest edges first."""
+
 
 How = Literal["by id", "same question", "same words", "search", "no context", "nothing"]
 
@@ -159,8 +159,7 @@ class Finder:
 
     def _with_broad(self, found: FoundLines, vector: Sequence[float], without: Collection[str] = ()) -> FoundLines:
         """Add edges of the communities whose summaries are similar to the question."""
-        mode, line_format = self._settings.mode, self._settings.line_format
-        lines, graphs = broad_lines(self._store, vector, self._least.summary, mode, line_format)
+        lines, graphs = self._broad(vector)
         graphs_by_id = {graph.source_id: graph for graph in (*found.subgraphs, *graphs)}
         edges = {edge.id: edge for graph in graphs_by_id.values() for edge in graph.usable_edges}
         lines = [line for line in lines if line.candidate.source_id not in without]
@@ -172,6 +171,34 @@ class Finder:
         how: How = "search" if found.how == "nothing" and distinct else found.how
         broad = FoundLines.of_weighed(how, graphs_by_id.values(), distinct, dropped)
         return replace(broad, nearest=found.nearest, sources=found.sources)
+
+    def _broad(self, vector: Sequence[float]) -> tuple[list[Weighed], Sequence[Subgraph]]:
+        """Return the strongest edges of the communities with summaries similar to `vector`, and the evidence of these edges.
+
+        The second result has their whole subgraphs, for the audit.
+        """
+        near = self._store.communities.nearest(vector, NEAREST_COMMUNITIES)
+        ranks: dict[str, int] = {}
+        sources: set[str] = set()
+        for rank, hit in enumerate((hit for hit in near if hit.score >= self._least.summary), start=1):
+            for edge in strongest(list(self._store.linked_edges(hit.id)), EDGES_PER_COMMUNITY):
+                ranks.setdefault(edge.id, rank)
+                sources.add(edge.source_id)
+        graphs = self._store.read(sorted(sources)) if sources else []
+        confidences = {}
+        for graph in graphs:
+            for simple in graph.usable_edges:
+                if simple.id in ranks:
+                    confidences[simple.id] = simple.confidence
+                    for evidence in simple.evidence_ids:
+                        ranks.setdefault(evidence, ranks[simple.id])
+        lines = list[Weighed]()
+        for candidate in candidate_lines(graphs, self._settings.mode, self._settings.line_format):
+            if rank := ranks.get(candidate.ref, 0):
+                confidence = confidences.get(candidate.ref)
+                weight = (1.0 if confidence is None else confidence) / rank
+                lines.append(Weighed(candidate, weight, (("community", rank),), confidence))
+        return lines, graphs
 
     def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> FoundLines | None:
         """Return the lines of stored queries, or None if they are no longer stored."""
@@ -263,7 +290,7 @@ class Finder:
                 item = valued[candidate.ref]
                 line = replace(candidate, place=_place(item)) if item.unit.is_document else candidate
                 lines.append(Weighed(line, item.value, ranks[candidate.ref]))
-        return by_weight(lines)
+        return lines
 
 
 def _pairs(findings: Findings, weights: Mapping[str, float]) -> dict[tuple[str, str], float]:

@@ -9,17 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from drag_graph.ask.context_lines import (
-    Candidate,
-    CountTokens,
-    DroppedLine,
-    DropReason,
-    Selection,
-    SpanPlace,
-    block,
-    numbered,
-    order_of,
-)
+from drag_graph.ask.context_lines import Candidate, CountTokens, DroppedLine, Selection, SpanPlace, block, numbered, order_of
 from drag_graph.graph.edge_text import one_line
 from drag_graph.identity import canonical_text
 from drag_graph.model import Line
@@ -46,15 +36,15 @@ def fill(
     for item in sorted(candidates, key=lambda item: (item.kind == "edge", order_of(item))):
         text = (item.kind, canonical_text(item.text).rstrip(".!"))
         if text in texts:
-            dropped.append(_dropped(item, "duplicate"))
+            dropped.append(item.dropped("duplicate"))
         elif max_lines and sum(one.kind == item.kind for one in ordered) == max_lines:
-            dropped.append(_dropped(item, "line limit"))
+            dropped.append(item.dropped("line limit"))
         else:
             ordered.append(item)
         texts.add(text)
     chosen = _fitting(ordered, count_tokens, token_budget)
     refs = {item.ref for item in chosen}
-    dropped += [_dropped(item, "token budget") for item in ordered if item.ref not in refs]
+    dropped += [item.dropped("token budget") for item in ordered if item.ref not in refs]
     return Selection(_lines(chosen), tuple(dropped))
 
 
@@ -157,7 +147,3 @@ def _opening(place: SpanPlace) -> str:
 
 def _headings(place: SpanPlace) -> str:
     return f"{one_line(' > '.join(place.heading))}: " if place.heading else ""
-
-
-def _dropped(item: Candidate, reason: DropReason) -> DroppedLine:
-    return DroppedLine(item.kind, item.ref, item.text, reason)

@@ -86,9 +86,8 @@ def filter_of(conditions: Collection[str]) -> ErasureFilter:
         if not equals or wanted is None or not value.strip():
             raise ConfigurationError(f"{condition!r} is not a condition.", hint=hint)
         if wanted in values:
-            raise ConfigurationError(
-                f"The condition {name.strip()} is given twice.", hint="Run the command once for each value."
-            )
+            message = f"The condition {name.strip()} is given twice."
+            raise ConfigurationError(message, hint="Run the command once for each value.")
         values[wanted] = _moment(value.strip()) if name.strip() == "created-before" else value.strip()
     return ErasureFilter(**values)
 

@@ -9,7 +9,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TypeVar
 
-from drag_graph.service.errors import RETRY_SECONDS, RequestRefused
+from drag_graph.service.errors import LATER, RequestRefused
 from drag_graph.service.limits import Limits
 
 Result = TypeVar("Result")
@@ -49,13 +49,10 @@ class AskQueue:
         future.add_done_callback(self._end)
         with self._lock:
             if self.is_closed:
-                raise RequestRefused(503, "Stopping", "The service is stopping.", headers={"Retry-After": str(RETRY_SECONDS)})
+                raise RequestRefused(503, "Stopping", "The service is stopping.", headers=LATER)
             if self._open >= self._limits.asks + self._limits.waiting_asks:
-                raise RequestRefused(
-                    *(429, "TooManyRequests", f"{self._open} questions are being answered or waiting already."),
-                    hint="Ask again later.",
-                    headers={"Retry-After": str(RETRY_SECONDS)},
-                )
+                message = f"{self._open} questions are being answered or waiting already."
+                raise RequestRefused(429, "TooManyRequests", message, hint="Ask again later.", headers=LATER)
             self._open += 1
             self._calls.put(partial(contextvars.copy_context().run, _finish, future, work))
         return future

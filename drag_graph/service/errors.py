@@ -78,7 +78,8 @@ STATUSES: Mapping[type[errors.DragGraphError], int] = {
 """The status of each class. A class that is not listed has the status of its parent."""
 SITE_PATHS = ("/v1/hello", "/v1/questions", "/v1/audits", "/v1/summaries", "/v1/work")
 """Beginnings of the paths for the sites of a cloud, whose errors have one field `detail` (`drag_graph.sites.wire`)."""
-RETRY_SECONDS = 5
+LATER = {"Retry-After": "5"}
+"""Header of a reply to a request that may succeed in a few seconds."""
 LONGEST_MESSAGE = 300
 
 
@@ -139,9 +140,7 @@ def reply_to(error: BaseException, path: str = "") -> JSONResponse:
     """Return the reply to a request for `path` that ended with an error, and log an unexpected one."""
     status = 422 if isinstance(error, RequestValidationError) else status_of(error)
     log_unexpected(error)
-    headers = dict(getattr(error, "headers", None) or {})
-    if getattr(error, "retryable", False):
-        headers["Retry-After"] = str(RETRY_SECONDS)
+    headers = dict(getattr(error, "headers", None) or {}) | (LATER if getattr(error, "retryable", False) else {})
     if path.startswith(SITE_PATHS):
         is_ours = isinstance(error, errors.DragGraphError)  # says nothing about the store
         detail = "the store or the embedder of the cloud failed" if is_ours else body_of(error)["error"]["message"]

@@ -79,9 +79,9 @@ async def job_page(job_id: JobId, request: Request, caller: PageReader, queue: Q
     failures = await run_in_threadpool(_failures, caller.graph, report)
     has_file = found.kind == "export" and found.state == "done" and queue.exported_file(found) is not None
     documents = [one for one in report.get("documents", ()) if one["status"] not in ("failed", "removed")]
-    values = {"report": report, "totals": report.get("totals", {}), "failures": failures, "has_file": has_file}
-    values["documents"] = documents
-    return render(request, "job.html", caller=caller, title=job["title"], job=job, **values)
+    values: dict[str, Any] = {"report": report, "totals": report.get("totals", {}), "documents": documents}
+    values |= {"job": job, "failures": failures, "has_file": has_file}
+    return render(request, "job.html", caller=caller, title=job["title"], **values)
 
 
 @router.post("/jobs/{job_id}/cancel")

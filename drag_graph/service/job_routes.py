@@ -22,11 +22,10 @@ from drag_graph.service.answer_stream import EVENT_STREAM, SILENCE, event, event
 from drag_graph.service.asking_routes import Editor, Limit, LongText, Reader, RequestBody, ShortText
 from drag_graph.service.errors import REPLIES, RequestRefused, first_problem
 from drag_graph.service.job_table import JobKind, JobState, ServiceJob
-from drag_graph.service.job_work import DOCUMENTS, TEXT, copy_questions, write_questions
+from drag_graph.service.job_work import DOCUMENTS, TEXT, check_name, check_uploads, copy_questions, write_questions
 from drag_graph.service.jobs import JobQueue
 from drag_graph.service.page_fetch import parsed_url, public_address
 from drag_graph.service.service_state import state_of
-from drag_graph.service.uploads import check_name, check_uploads
 from drag_graph.settings import Settings, changed_settings
 
 JobId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="The id of a job.")]

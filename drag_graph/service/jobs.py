@@ -21,7 +21,7 @@ from drag_graph.errors import ConfigurationError, DragGraphError, Interrupted, S
 from drag_graph.jobs.runner import RunProgress
 from drag_graph.ledger.spending import dollars
 from drag_graph.service.access import ServiceAccess
-from drag_graph.service.errors import RETRY_SECONDS, RequestRefused, body_of
+from drag_graph.service.errors import LATER, RequestRefused, body_of
 from drag_graph.service.job_table import JobKind, JobState, JobTable, ServiceJob, files_of
 from drag_graph.service.job_work import EXPORTED, ExportWork, start_work
 from drag_graph.service.keys import KeyRing
@@ -34,7 +34,6 @@ GRACE = 15.0
 """Seconds that a job has to finish its calls in flight. After that, the next start resumes it as after a kill."""
 PAUSE = 60.0
 """Seconds between two checks for old exports, and after an error of the service's file."""
-_LATER = {"Retry-After": str(RETRY_SECONDS)}
 
 
 class JobQueue:
@@ -109,7 +108,7 @@ class JobQueue:
         """
         if self.is_stopping:
             hint = "Submit the job again after its next start."
-            raise RequestRefused(503, "Stopping", "The service is stopping.", hint=hint, headers=_LATER)
+            raise RequestRefused(503, "Stopping", "The service is stopping.", hint=hint, headers=LATER)
         id_ = secrets.token_hex(16)
         folder = self._folder / id_
         folder.mkdir(mode=0o700)
@@ -122,7 +121,7 @@ class JobQueue:
         if not is_added:
             shutil.rmtree(folder)
             message = f"{self._most} jobs are waiting already."
-            raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=_LATER)
+            raise RequestRefused(429, "TooManyJobs", message, hint="Submit it again later.", headers=LATER)
         self._changed()
         return self.table.job(id_)
 

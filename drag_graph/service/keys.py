@@ -155,7 +155,6 @@ def includes(role: KeyRole, other: KeyRole) -> bool:
 def _key(row: Sequence[Any]) -> ServiceKey:
     name, role, namespaces, created, expires, budget, spent, revoked, _hash_of_secret = row
     limit = None if budget is None else dollars(budget)
-    role = ROLES[ROLES.index(role)]
     return ServiceKey(name, role, tuple(json.loads(namespaces)), created, expires, limit, dollars(spent), revoked)
 
 

@@ -1,4 +1,4 @@
-"""The limits of a service. `request_limits`, `ask_queue` and `jobs` apply them."""
+"""The limits of a service. `middleware`, `ask_queue` and `jobs` apply them."""
 
 from dataclasses import dataclass
 

@@ -11,9 +11,8 @@ from drag_graph.app.run_handle import RunHandle
 from drag_graph.errors import ConfigurationError
 from drag_graph.service.access import Caller
 from drag_graph.service.asking_routes import SHORT_ID, LongText, ShortText
-from drag_graph.service.job_work import TEXT, write_questions
+from drag_graph.service.job_work import TEXT, check_name, write_questions
 from drag_graph.service.keys import KeyRole
-from drag_graph.service.uploads import check_name
 from drag_graph.settings import Settings
 
 StoredId = Annotated[

@@ -93,9 +93,8 @@ async def _fetched(address: str, find: Resolve, transport: "httpx.AsyncBaseTrans
                     reply.raise_for_status()
                     return await _read(url, reply)
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                raise DocumentUnusable(
-                    f"The page cannot be fetched: {type(error).__name__}.", hint="Try again later."
-                ) from error
+                message = f"The page cannot be fetched: {type(error).__name__}."
+                raise DocumentUnusable(message, hint="Try again later.") from error
     raise DocumentUnusable(f"The page redirects more than {MOST_REDIRECTS} times.")
 
 

@@ -23,6 +23,14 @@ from drag_graph.service.service_app import service_app
 from drag_graph.sites.cloud.cloud import Cloud
 from drag_graph.sites.wire import is_loopback
 
+GRACE = 20
+"""Seconds that open requests have to finish at the end."""
+KEEP_ALIVE = 75
+"""Seconds until an idle connection is closed. Sites close theirs earlier, so no request meets a closing connection."""
+BACKLOG = 1024
+LOOPBACK = "127.0.0.1"
+PEM = "Pass PEM files for the certificate and its key."
+
 
 class RequestProtocol(H11Protocol):
     """Closes a connection on which the head of a request does not arrive within `head_seconds`."""
@@ -58,15 +66,6 @@ class RequestProtocol(H11Protocol):
 def request_protocol(head_seconds: float) -> type[RequestProtocol]:
     """Return the protocol with a time limit."""
     return type("RequestProtocol", (RequestProtocol,), {"head_seconds": head_seconds})
-
-
-GRACE = 20
-"""Seconds that open requests have to finish at the end."""
-KEEP_ALIVE = 75
-"""Seconds until an idle connection is closed. Sites close theirs earlier, so no request meets a closing connection."""
-BACKLOG = 1024
-LOOPBACK = "127.0.0.1"
-PEM = "Pass PEM files for the certificate and its key."
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from test_service_jobs import JOBS, ended, serving, submit
 from drag_graph.errors import ConfigurationError, DocumentUnusable
 from drag_graph.service import job_work, page_fetch
 from drag_graph.service.errors import RequestRefused
+from drag_graph.service.job_work import check_name
 from drag_graph.service.limits import Limits
 from drag_graph.service.page_fetch import fetch_page
-from drag_graph.service.uploads import check_name
 
 PUBLIC = "93.184.216.34"
 HOSTS = {

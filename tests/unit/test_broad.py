@@ -1,10 +1,9 @@
-"""Lines for a broad question: what the communities say whose summaries are near it (`drag_graph.ask.broad_questions`)."""
+"""Lines for a broad question: what the communities say whose summaries are near it (`drag_graph.ask.find_lines`)."""
 
 import pytest
 
 from drag_graph.ask.asker import Asker
-from drag_graph.ask.broad_questions import ENOUGH
-from drag_graph.ask.find_lines import Finder, FoundLines
+from drag_graph.ask.find_lines import ENOUGH, Finder, FoundLines
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
