@@ -54,17 +54,6 @@ class StoredSource:
     input_id: str = ""
     tags: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls, subgraph: Subgraph) -> "StoredSource":
-        """Return what `GraphStore.sources` returns of a subgraph."""
-        document = subgraph.document
-        own = {name: getattr(document, name) for name in ("uri", "sha256", "input_id", "tags")} if document else {}
-        times = subgraph.created_at, subgraph.expires_at
-        date = document.date if document else subgraph.created_at[:10]
-        return cls(
-            subgraph.source_id, document is not None, subgraph.settings_hash, *times, title=subgraph.title, date=date, **own
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
