@@ -28,8 +28,7 @@ from drag_graph.model import Aggregation, Subgraph
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.community_store import Community
 from drag_graph.ports.concept_store import Changes, Concept
-from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import GraphStore, LinkedEdge
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_subgraph
 

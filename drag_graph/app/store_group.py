@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from drag_graph.app.resources import ResourceUser
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.manage.verification import problems
-from drag_graph.ports.graph_store import GraphStore, Problem
-from drag_graph.ports.query_rows import QueryRows
+from drag_graph.ports.graph_store import GraphStore, Problem, QueryRows
 
 if TYPE_CHECKING:
     from drag_graph.app.store_erasing import ErasureReport

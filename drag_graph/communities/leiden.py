@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from drag_graph.identity import sha256_of
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import LinkedEdge
 
 _SEED = 0
 _GAIN = 1e-9

@@ -11,7 +11,7 @@ from drag_graph.graph.edge_strength import confidence_of_things, strongest
 from drag_graph.manage.graph_statistics import names_of
 from drag_graph.model import Query
 from drag_graph.ports.community_store import Community
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import LinkedEdge
 from drag_graph.ports.model_roles import Teacher, TeacherRequest
 from drag_graph.ports.question_gate import LookFor
 from drag_graph.ports.teacher_replies import SummariesReply

@@ -19,16 +19,16 @@ from drag_graph.ports.correction_store import Correction
 from drag_graph.ports.graph_store import (
     ALL_SOURCES,
     Erased,
+    LinkedEdge,
     Migration,
     Problem,
+    QueryRows,
     Reduction,
     Replace,
     SaveOutcome,
     SourceFilter,
     StoredSource,
 )
-from drag_graph.ports.linked_edges import LinkedEdge
-from drag_graph.ports.query_rows import QueryRows
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared import migrations as migrate
 from drag_graph.stores.shared.export_records import answer_records, subgraph_records

@@ -19,7 +19,7 @@ from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.community_store import Community
 from drag_graph.ports.correction_store import Correction, claim_of
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import LinkedEdge
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
-from drag_graph.ports.query_rows import QueryRows
+from drag_graph.ports.graph_store import QueryRows
 from drag_graph.stores.ladybug import snapshot
 from drag_graph.stores.ladybug import store_files as files
 from drag_graph.stores.ladybug.ladybug_errors import COMMITTED, WRITE_FAILURE, translate

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from drag_graph.errors import ConfigurationError, StoreError
-from drag_graph.ports.query_rows import QueryRows
+from drag_graph.ports.graph_store import QueryRows
 from drag_graph.stores.ladybug.ladybug_errors import translate
 from drag_graph.stores.shared.reading_statement import json_value, too_slow, unusable
 

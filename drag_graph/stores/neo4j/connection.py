@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.log import event, slow
-from drag_graph.ports.query_rows import QueryRows
+from drag_graph.ports.graph_store import QueryRows
 from drag_graph.stores.neo4j.neo4j_errors import CREDENTIALS, TIMED_OUT, explain, is_passing, may_have_come_through
 from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.reading_statement import json_value, too_slow, unusable

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.proof import own_refs
 from drag_graph.model import Aggregation, Answer, Document, Merge, Query, Strategy, Subgraph
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import LinkedEdge
 from drag_graph.stores.shared.transaction import Row
 
 

@@ -13,6 +13,7 @@ from drag_graph.ports.graph_store import (
     ALL_SOURCES,
     Erased,
     GraphStore,
+    LinkedEdge,
     Problem,
     Reduction,
     Replace,
@@ -20,7 +21,6 @@ from drag_graph.ports.graph_store import (
     SourceFilter,
     StoredSource,
 )
-from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.export_records import answer_records, link, subgraph_records
 from drag_graph.stores.shared.shared_communities import SharedCommunities, open_communities, remove_empty_communities
