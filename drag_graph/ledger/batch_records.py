@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from drag_graph.errors import StoreLocked
+from drag_graph.ledger.budget import RESERVE, RESERVED, SPEND, Standing, dollars, nanos, standing_of
 from drag_graph.ledger.ledger_file import LedgerFile
-from drag_graph.ledger.spending import RESERVE, RESERVED, SPEND, Standing, dollars, nanos, standing_of
 from drag_graph.ledger.tape import Attempt
 from drag_graph.model import Query
 from drag_graph.ports.model_roles import TeacherRequest
@@ -189,16 +189,6 @@ class BatchRecords:
             rows.execute(delete, (self._job, COLLECTED))
             statement = "UPDATE batches SET status = ?, document = '{}' WHERE job = ? AND status = ?"
             rows.execute(statement, (DONE, self._job, COLLECTED))
-
-
-def give_up(database: LedgerFile, batch_id: str) -> int:
-    """Delete the requests of a batch whose replies are lost; return how many.
-
-    The next run of its job counts the batch as paid in full and sends the requests again.
-    """
-    with database.writing() as rows:
-        statement = "DELETE FROM batch_requests WHERE token IN (SELECT token FROM batches WHERE batch_id = ? AND status = ?)"
-        return rows.execute(statement, (batch_id, SUBMITTED)).rowcount
 
 
 def _fitting(standing: Standing, amounts: Sequence[int], limit: int | None) -> tuple[int, int]:

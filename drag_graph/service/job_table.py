@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drag_graph.errors import NotStored
-from drag_graph.ledger.spending import dollars, nanos
+from drag_graph.ledger.budget import dollars, nanos
 from drag_graph.ledger.sqlite_file import SqliteFile
 from drag_graph.service.service_file import SERVICE
 

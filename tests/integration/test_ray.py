@@ -22,7 +22,7 @@ from drag_graph.inputs import InputLine, make_query
 from drag_graph.jobs.ray import cluster
 from drag_graph.jobs.ray import ray_distillation as distillation
 from drag_graph.ledger import Ledger
-from drag_graph.ledger.spending import dollars
+from drag_graph.ledger.budget import dollars
 from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.models.model_catalogue import price_of
 from drag_graph.settings import load_settings

@@ -12,8 +12,7 @@ from drag_graph.concurrency.interruption import interrupted
 from drag_graph.errors import DragGraphError, ModelUnavailable
 from drag_graph.jobs.ray.ray_messages import returns_errors
 from drag_graph.ledger import Ledger
-from drag_graph.ledger.budget import Budget, Reservation
-from drag_graph.ledger.spending import dollars
+from drag_graph.ledger.budget import Budget, Reservation, dollars
 from drag_graph.ports.setting_types import Privacy
 from drag_graph.privacy.gate_opening import open_gate
 
