@@ -8,8 +8,7 @@ from drag_graph.ledger.batch_records import SUBMITTED, BatchRecords
 from drag_graph.ledger.budget import Account
 from drag_graph.ledger.journal import Journal
 from drag_graph.ledger.ledger_file import LedgerFile
-from drag_graph.ledger.tape import Tape
-from drag_graph.ledger.tape_files import exported, imported
+from drag_graph.ledger.tape import Tape, exported, imported
 from drag_graph.ports.run_journal import RecordedQuery
 
 __all__ = ["Ledger"]
