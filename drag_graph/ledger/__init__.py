@@ -71,9 +71,7 @@ class Ledger(LedgerFile):
         """Return the queries whose texts are recorded: those of the namespace's runs, and those that belong to no run."""
         with self.reading() as rows:
             return [
-                RecordedQuery(
-                    id_, frozenset(json.loads(ids)), domain, frozenset(json.loads(models)), asked_at, bool(is_complete)
-                )
+                RecordedQuery(id_, frozenset(json.loads(ids)), domain, frozenset(json.loads(models)), at, bool(is_complete))
                 for id_, ids, domain, models, at, is_complete in rows.execute(_QUERIES, (namespace,))
             ]
 

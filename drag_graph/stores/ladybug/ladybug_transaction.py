@@ -1,13 +1,16 @@
 """Statements of one transaction of an embedded store, and when to plan them again."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
+from drag_graph.graph.paging import pages
 from drag_graph.stores.ladybug.ladybug_errors import translate
 from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.transaction import Row
 
+IDS_AT_ONCE = 32
+"""The engine processes the rows that a statement was planned with again in every later call."""
 FIRST_PLANS = 32
 """Executions of a statement before it is planned again; the number then grows by a factor of four each time."""
 
@@ -61,6 +64,10 @@ class LadybugTransaction:
         if self._plans:
             self._plans.note(name)
         yield from rows_of(self._connection, *load(name, "ladybug").bind(**parameters), self._location, self._check)
+
+    def run_by_ids(self, name: str, ids: Iterable[str], /, **parameters: Any) -> list[Row]:
+        """Run a statement for distinct ids, a few at a time, and return its rows."""
+        return [row for page in pages(dict.fromkeys(ids), IDS_AT_ONCE) for row in self.run(name, ids=page, **parameters)]
 
     def execute(self, text: str, parameters: dict[str, Any] | None = None) -> list[Row]:
         """Execute a text from a file, or the engine's transaction control, and return its rows. Raises StoreError."""
