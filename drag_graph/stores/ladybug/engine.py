@@ -8,7 +8,7 @@ What was measured of ladybug 0.22 and is held to here:
   Reading connections see committed data only; each serves one thread at a time.
 - After a failed write (a full disk), closing the engine aborts the process. So it is never closed: it refuses further writes,
   and its log is truncated to the end of the last transaction.
-- A reader takes no lock, and a checkpoint of another process changes the file under it: see `ladybug_snapshot`.
+- A reader takes no lock, and a checkpoint of another process changes the file under it: see `store_files`.
 - A log whose end is torn (a kill between two pages) is refused, unless the engine is told to replay it up to there. It is told
   so: nobody heard that the torn transaction is stored. A copy of the log is kept, should the damage be another one.
 """
@@ -21,14 +21,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import ladybug
+
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.ports.graph_store import QueryRows
-from drag_graph.stores.ladybug import snapshot
 from drag_graph.stores.ladybug import store_files as files
 from drag_graph.stores.ladybug.ladybug_errors import COMMITTED, WRITE_FAILURE, translate
-from drag_graph.stores.ladybug.ladybug_query import read_rows
-from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction, Plans, rows_of
-from drag_graph.stores.shared.cypher_files import load
+from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction, Plans, read_rows
 from drag_graph.stores.shared.transaction import Row
 
 COMPACTING_ROOM = 2
@@ -48,7 +47,7 @@ _places_lock = threading.Lock()
 class Engine:
     """An open database file, shared by all stores of this process that are on it (see `open_engine`)."""
 
-    def __init__(self, key: str, location: str, database: Any, *, read_only: bool, mark: snapshot.Mark | None = None) -> None:
+    def __init__(self, key: str, location: str, database: Any, *, read_only: bool, mark: files.Mark | None = None) -> None:
         self.location = location
         self.read_only = read_only
         self.version = 0
@@ -62,8 +61,7 @@ class Engine:
         self._log = Path(f"{key}.wal")  # `location` may be relative to a folder that the process leaves
         self._database = database
         self._mark = mark
-        self._check = None if mark is None else self._require_unchanged
-        self._users = 1
+        self.users = 1
         self._write_lock = threading.RLock()
         self._idle: list[Any] = []
         self._idle_lock = threading.Lock()
@@ -75,25 +73,18 @@ class Engine:
         self._failure, self._is_closed = "", False
         """Why nothing is written any more; whether another process took the compacted file, which the next write opens."""
 
-    def share(self, *, read_only: bool) -> "Engine":
-        """Return the engine for one more use. Raises StoreLocked when it was opened for reading and is wanted for writing."""
-        if self.read_only and not read_only:
-            raise StoreLocked(f"{self.location} is open in this process for reading only.", hint="Close it there first.")
-        self._users += 1
-        return self
-
     def close(self) -> None:
         """Release one use; the last one closes the connections and the file (which checkpoints it).
 
         It waits for a write that is under way in another thread.
         """
         with _place_of(self._key):
-            if self._users > 1:
-                self._users -= 1
+            if self.users > 1:
+                self.users -= 1
                 return
         with self._write_lock, _place_of(self._key):
-            self._users -= 1
-            if self._users:
+            self.users -= 1
+            if self.users:
                 return
             del _engines[self._key]
             connections = self._take_connections()
@@ -152,8 +143,6 @@ class Engine:
         self._note_changed(None)
 
     def _write_draft(self, draft: Path) -> None:
-        import ladybug
-
         connection = self._connect()
         try:
             loads = files.write_tables(LadybugTransaction(connection, self.location).execute, draft.parent)
@@ -223,23 +212,21 @@ class Engine:
     def reading(self) -> Iterator[LadybugTransaction]:
         """Open a read-only transaction on a connection of its own: all its statements see one state. Raises StoreError."""
         with self._borrowed() as connection:
-            session = LadybugTransaction(connection, self.location, self._check, self._plans)
+            session = LadybugTransaction(connection, self.location, self._require_unchanged, self._plans)
             session.execute("BEGIN TRANSACTION READ ONLY")
             yield session
             session.execute("COMMIT")
 
     def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
         """Yield the rows of one reading statement one by one, from one state of the store. Raises StoreError."""
-        text, bound = load(name, "ladybug").bind(**parameters)
         with self._borrowed() as connection:
-            yield from rows_of(connection, text, bound, self.location, self._check)
+            yield from LadybugTransaction(connection, self.location, self._require_unchanged).stream(name, **parameters)
 
     def query(self, statement: str, limit: int, seconds: float) -> QueryRows:
         """Return what a person's statement reads (`read_rows`)."""
         with self._borrowed(fresh=True) as connection:
             rows = read_rows(connection, statement, limit, seconds, self.location)
-            if self._check:
-                self._check()
+            self._require_unchanged()
             return rows
 
     @contextmanager
@@ -270,8 +257,6 @@ class Engine:
                 self._reading.notify_all()
 
     def _connect(self) -> Any:
-        import ladybug
-
         try:
             # The statements are small: sharing one out among threads costs more than it saves.
             return ladybug.Connection(self._database, num_threads=1)
@@ -280,13 +265,11 @@ class Engine:
 
     def _require_unchanged(self) -> None:
         """Refuse to read on in a file that a writer has come to and checkpointed since. Raises StoreUnavailable."""
-        path = Path(self.location)
-        try:
-            changed = snapshot.mark_of(path) != self._mark
-        except OSError:
-            changed = False  # The name was removed or the folder is not accessible; the open file is unchanged.
-        if changed:
-            raise StoreUnavailable(f"{path} was written to while it was being read.", hint=snapshot.AGAIN)
+        if self._mark is None:
+            return
+        with suppress(OSError):  # The name was removed or the folder is not accessible; the open file is unchanged.
+            if files.mark_of(Path(self.location)) != self._mark:
+                raise StoreUnavailable(f"{self.location} was written to while it was being read.", hint=files.AGAIN)
 
     def _require_writable(self) -> None:
         if self._failure:
@@ -350,7 +333,10 @@ def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
     with _place_of(key):
         engine = _engines.get(key)
         if engine is not None:
-            return engine.share(read_only=read_only)
+            if engine.read_only and not read_only:
+                raise StoreLocked(f"{path} is open in this process for reading only.", hint="Close it there first.")
+            engine.users += 1
+            return engine
         if not read_only and not path.exists():
             files.create(path)
         database, mark = files.open_database(path, read_only=read_only, timeout=timeout)
@@ -364,7 +350,7 @@ def is_written_elsewhere(path: Path) -> bool:
     with _place_of(key):
         engine = _engines.get(key)
         try:
-            return (engine is None or engine.read_only) and snapshot.is_being_written(path)
+            return (engine is None or engine.read_only) and files.is_being_written(path)
         except OSError:
             return False
 
