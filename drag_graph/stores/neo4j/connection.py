@@ -7,8 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+import neo4j
+from neo4j.exceptions import AuthError, ClientError, ConstraintError, DriverError, Neo4jError
+from neo4j.graph import Node, Path, Relationship
 
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.log import event, slow
@@ -17,18 +21,12 @@ from drag_graph.stores.neo4j.neo4j_errors import CREDENTIALS, TIMED_OUT, explain
 from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.reading_statement import json_value, too_slow, unusable
 
-if TYPE_CHECKING:
-    import neo4j
 
-
-def read_rows(session: "neo4j.Session", statement: str, limit: int, seconds: float) -> QueryRows:
+def read_rows(session: neo4j.Session, statement: str, limit: int, seconds: float) -> QueryRows:
     """Return up to `limit` rows from a session with read access, in which the server refuses every write.
 
     Raises ConfigurationError for a statement that it refuses, or that takes longer than `seconds`.
     """
-    import neo4j
-    from neo4j.exceptions import ClientError
-
     try:
         result = session.run(neo4j.Query(statement, timeout=seconds))
         rows = [tuple(_value(item) for item in record.values()) for record in result.fetch(limit + 1)]
@@ -43,8 +41,6 @@ def read_rows(session: "neo4j.Session", statement: str, limit: int, seconds: flo
 
 
 def _value(value: Any) -> Any:
-    from neo4j.graph import Node, Path, Relationship
-
     match value:
         case Node():
             return {"type": "node", "labels": sorted(value.labels), "properties": json_value(dict(value))}
@@ -183,8 +179,6 @@ class Neo4jConnection:
 
         A commit with an unknown outcome is repeated as well. Raises IdTaken if a uniqueness constraint refuses the write.
         """
-        from neo4j.exceptions import ConstraintError, DriverError, Neo4jError
-
         perhaps_done = False
 
         def once() -> Result:
@@ -234,7 +228,7 @@ class Neo4jConnection:
         with self._session(access) as session:
             return work(Work(session))
 
-    def _session(self, access: str) -> "neo4j.Session":
+    def _session(self, access: str) -> neo4j.Session:
         driver = self._driver
         if driver is None:
             raise StoreUnavailable(f"The connection to {self.location} is closed.")
@@ -245,8 +239,6 @@ class Neo4jConnection:
 
     def _repeated(self, once: Callable[[], Result]) -> Result:
         """Return the result of `once`; repeat it until the deadline after temporary failures."""
-        from neo4j.exceptions import DriverError, Neo4jError
-
         deadline = time.monotonic() + self._timeout
         pause = _FIRST_PAUSE
         while True:
@@ -261,9 +253,7 @@ class Neo4jConnection:
             time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _make_driver(self) -> "neo4j.Driver":
-        import neo4j
-
+    def _make_driver(self) -> neo4j.Driver:
         # Without a handler of its own, the driver's logger would print its warnings on stderr.
         logging.getLogger("neo4j").addHandler(logging.NullHandler())
         username, password = self._auth
@@ -280,8 +270,6 @@ class Neo4jConnection:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        from neo4j.exceptions import AuthError, DriverError, Neo4jError
-
         try:
             yield
         except (DriverError, Neo4jError, OSError, UnicodeError, OverflowError) as error:
