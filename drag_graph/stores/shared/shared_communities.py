@@ -1,14 +1,13 @@
 """The communities of a namespace, over statements with the same names and rows in every dialect."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from drag_graph.graph.paging import pages
 from drag_graph.ports.community_store import Community, CommunityChanges, CommunityHit, CommunityStore
 from drag_graph.stores.shared.export_records import link, node
-from drag_graph.stores.shared.transaction import NamespacePart, Row, Run, Transaction
+from drag_graph.stores.shared.transaction import IDS_AT_ONCE, NamespacePart, Row, Run, Transaction, run_by_ids
 
-IDS_AT_ONCE = 100
 PAGE = 100
 """Communities read together; each may have thousands of members."""
 _WRITTEN = ("id", "member_hash", "level", "things", "edges", "sources")
@@ -36,10 +35,9 @@ class SharedCommunities(NamespacePart, CommunityStore):
 
     def _write(self, run: Run, changes: CommunityChanges) -> int:
         self._each(run, "save_communities", _rows_of(changes.communities, _WRITTEN))
-        for ids in pages(sorted(changes.left), IDS_AT_ONCE):
-            run("leave_communities", namespace=self._namespace, ids=ids)
+        run_by_ids(run, "leave_communities", changes.left, namespace=self._namespace)
         self._each(run, "join_communities", [{"entity": one, "community": to} for one, to in sorted(changes.joined)])
-        remove_empty_communities(run, self._namespace, changes.gone)
+        run_by_ids(run, "remove_empty_communities", changes.gone, namespace=self._namespace)
         summaries = _rows_of(changes.summarised, _SUMMARY)
         for row in summaries:
             row["vector"] = self._access.sent_vector(row["vector"] or ())
@@ -66,26 +64,17 @@ class SharedCommunities(NamespacePart, CommunityStore):
 def open_communities(run: Run, namespace: str, source_ids: Sequence[str]) -> list[Row]:
     """Empty summary and hash of the communities with entities from these sources. Return rows of entity and community.
 
-    Call it before the entities are erased or replaced, and `remove_empty_communities` or `rejoin_communities` after that in the
-    same transaction.
+    Call it before the entities are erased or replaced, and `rejoin_communities` or the statement `remove_empty_communities`
+    after that in the same transaction.
     """
-    return [
-        row for page in pages(source_ids, IDS_AT_ONCE) for row in run("open_communities", namespace=namespace, source_ids=page)
-    ]
+    return run_by_ids(run, "open_communities", source_ids, "source_ids", namespace=namespace)
 
 
-def rejoin_communities(run: Run, namespace: str, members: Iterable[Row], at_once: int) -> None:
+def rejoin_communities(run: Run, namespace: str, members: Sequence[Row], at_once: int) -> None:
     """Put entities that are stored again back into their communities, and remove communities that stay empty."""
-    rows = list(members)
-    for page in pages(rows, at_once):
+    for page in pages(members, at_once):
         run("join_communities", namespace=namespace, rows=page)
-    remove_empty_communities(run, namespace, {row["community"] for row in rows})
-
-
-def remove_empty_communities(run: Run, namespace: str, ids: Collection[str]) -> None:
-    """Remove the communities without members among these."""
-    for page in pages(sorted(set(ids)), IDS_AT_ONCE):
-        run("remove_empty_communities", namespace=namespace, ids=page)
+    run_by_ids(run, "remove_empty_communities", (row["community"] for row in members), namespace=namespace)
 
 
 def hits_of(rows: Iterable[Row], k: int) -> list[CommunityHit]:

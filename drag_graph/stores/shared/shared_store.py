@@ -1,8 +1,7 @@
 """The parts of a graph store that work over statements with the same names and rows in every dialect."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Generic
 
@@ -23,7 +22,7 @@ from drag_graph.ports.graph_store import (
 )
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.export_records import answer_records, link, subgraph_records
-from drag_graph.stores.shared.shared_communities import SharedCommunities, open_communities, remove_empty_communities
+from drag_graph.stores.shared.shared_communities import SharedCommunities, open_communities
 from drag_graph.stores.shared.shared_concepts import (
     SharedConcepts,
     abandoned_concepts,
@@ -33,57 +32,9 @@ from drag_graph.stores.shared.shared_concepts import (
 from drag_graph.stores.shared.shared_corrections import SharedCorrections
 from drag_graph.stores.shared.shared_registry import SharedRegistry
 from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
-from drag_graph.stores.shared.transaction import Access, EngineTransaction, Row, Run
+from drag_graph.stores.shared.transaction import Access, EngineTransaction, Row, Run, run_by_ids
 
 VECTORS_AT_ONCE = 100
-
-
-def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], erase_parts: Callable[[], Mapping[str, int]]) -> Erased:
-    """Erase sources, the answers that rest on them, and concepts and communities that are left without an entity.
-
-    Communities that lose their summaries are counted. `erase_parts` erases nodes and relationships of the sources and returns
-    their numbers by label and type.
-    """
-    answers = _erase_answers(run, namespace, source_ids)
-    touched = touched_concepts(run, namespace, source_ids)
-    open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
-    counts = dict(erase_parts())
-    remove_empty_communities(run, namespace, open_ids)
-    return Erased({**counts, "Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)}, answers)
-
-
-def reduce_source(run: Run, reduction: Reduction, write: Callable[[], None]) -> Erased:
-    """Replace a subgraph by its reduction, which `write` does. What is left keeps its vectors and concepts."""
-    before, after = reduction.before, reduction.after
-    namespace = before.source.namespace
-    source_ids = [before.source_id]
-    touched = touched_concepts(run, namespace, source_ids)
-    linked = run("concepts_of_sources", namespace=namespace, source_ids=source_ids)
-    vectors = run("evidence_vectors", namespace=namespace, ids=[item.id for item in after.evidence])
-    open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
-    write()
-    entities = {item.id for item in after.entities}
-    links = [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in entities]
-    if links:
-        run("link_entities", namespace=namespace, rows=links)
-    for page in pages(vectors, VECTORS_AT_ONCE):
-        run("save_evidence_vectors", namespace=namespace, rows=page)
-    return Erased({"Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)})
-
-
-def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:
-    """Remove touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
-    return remove_orphan_concepts(run, namespace, [*touched, *abandoned_concepts(run, namespace)])
-
-
-def _erase_answers(run: Run, namespace: str, source_ids: Sequence[str]) -> frozenset[str]:
-    """Erase the answers that name these sources, even if their links are lost, and return their ids."""
-    ids = [row["id"] for row in run("answers_naming", namespace=namespace, source_ids=list(source_ids))]
-    if ids:
-        run("erase_answers", namespace=namespace, answer_ids=ids)
-    return frozenset(ids)
-
-
 LAST = "\uffff"
 """Sorts after every id."""
 
@@ -271,8 +222,7 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
             if number := self.registry.erase_sites(session, other_ids):
                 parts.append(Erased({"Edge": number}))
             if sources:
-                erase_parts = partial(self._erase_parts, session, sources)
-                parts.append(erase_sources(session.run, self._namespace, sources, erase_parts))
+                parts.append(self._erase_sources(session, sources))
             parts += [self._reduce(session, item) for item in reductions]
             erased = Erased.sum_of(parts)
             self.corrections.erase(session.run, sources, erased.answer_ids)
@@ -283,12 +233,43 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
 
         return self.in_writing(work) if ids or reductions else first
 
+    def _erase_sources(self, session: EngineTransaction, source_ids: Sequence[str]) -> Erased:
+        """Erase sources, the answers that rest on them, and concepts and communities that are left without an entity.
+
+        Answers are found by the sources that they name, even if their links are lost. Communities that lose their summaries are
+        counted.
+        """
+        run, namespace = session.run, self._namespace
+        answer_ids = [row["id"] for row in run("answers_naming", namespace=namespace, source_ids=source_ids)]
+        if answer_ids:
+            run("erase_answers", namespace=namespace, answer_ids=answer_ids)
+        touched = touched_concepts(run, namespace, source_ids)
+        open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
+        counts = dict(self._erase_parts(session, source_ids))
+        run_by_ids(run, "remove_empty_communities", open_ids, namespace=namespace)
+        counts |= {"Concept": self._remove_concepts(run, touched), "Community": len(open_ids)}
+        return Erased(counts, frozenset(answer_ids))
+
     def _reduce(self, session: EngineTransaction, item: Reduction) -> Erased:
-        id_, after = item.before.source_id, item.after
+        """Replace a subgraph by its reduction. What is left keeps its vectors and concepts."""
+        id_, after, run, namespace = item.before.source_id, item.after, session.run, self._namespace
         if self._read_in(session, [id_]) != [item.before]:
             return Erased(stale=frozenset([id_]))
-        write = partial(self._write, session, {id_: after}, [id_], after.aggregation or Aggregation())
-        return reduce_source(session.run, item, write)
+        touched = touched_concepts(run, namespace, [id_])
+        linked = run("concepts_of_sources", namespace=namespace, source_ids=[id_])
+        vectors = run("evidence_vectors", namespace=namespace, ids=[part.id for part in after.evidence])
+        open_ids = {row["community"] for row in open_communities(run, namespace, [id_])}
+        self._write(session, {id_: after}, [id_], after.aggregation or Aggregation())
+        entities = {part.id for part in after.entities}
+        if links := [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in entities]:
+            run("link_entities", namespace=namespace, rows=links)
+        for page in pages(vectors, VECTORS_AT_ONCE):
+            run("save_evidence_vectors", namespace=namespace, rows=page)
+        return Erased({"Concept": self._remove_concepts(run, touched), "Community": len(open_ids)})
+
+    def _remove_concepts(self, run: Run, touched: Sequence[str]) -> int:
+        """Remove touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
+        return remove_orphan_concepts(run, self._namespace, [*touched, *abandoned_concepts(run, self._namespace)])
 
     # ---- looking, checking and exporting
 

@@ -1,6 +1,6 @@
 """The interface between the shared parts of a store and an engine's transactions."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from drag_graph.graph.paging import pages
@@ -50,6 +50,14 @@ class Access(Protocol):
 
     def in_writing(self, work: Callable[[Any], Result]) -> Result:
         """Return the result of `work` in one writing transaction."""
+
+
+IDS_AT_ONCE = 100
+
+
+def run_by_ids(run: Run, name: str, ids: Iterable[str], key: str = "ids", **values: Any) -> list[Row]:
+    """Run a statement over distinct ids, its parameter `key`, a few at a time and in their order, and return its rows."""
+    return [row for page in pages(sorted(set(ids)), IDS_AT_ONCE) for row in run(name, **{key: page}, **values)]
 
 
 class NamespacePart:
