@@ -11,13 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings.sources import InitSettingsSource, PydanticBaseSettingsSource, TomlConfigSettingsSource
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
@@ -223,16 +218,14 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("warning", description="Lowest level of logged events.")
 
     @classmethod
-    def settings_customise_sources(
+    def settings_customise_sources(  # type: ignore[override]
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        **_others: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources in order of precedence: flags, DRAG_GRAPH_*, NEO4J_*, the file. No .env file is read."""
-        del dotenv_settings, file_secret_settings
         neo4j = InitSettingsSource(settings_cls, _neo4j_variables())
         return (init_settings, env_settings, neo4j, _config_file(settings_cls))
 

@@ -66,7 +66,7 @@ def _merged(
     ours: Sequence[Part], theirs: Sequence[Part], *, numbers: Sequence[str] = (), sets: Sequence[str] = ()
 ) -> tuple[Part, ...]:
     """Return the parts of both by id. `numbers` of new parts continue after ours; a part of both has the `sets` of both."""
-    merged = {item.id: item for item in ours}
+    merged: dict[str, Any] = {item.id: item for item in ours}
     first = {name: max((getattr(item, name) for item in ours), default=-1) + 1 for name in numbers}
     for item in theirs:
         part = merged.get(item.id, item)

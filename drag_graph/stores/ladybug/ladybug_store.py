@@ -20,9 +20,8 @@ from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
 from drag_graph.stores.ladybug.ladybug_search import LadybugSearch
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
 from drag_graph.stores.ladybug.subgraphs import read_subgraphs
-from drag_graph.stores.shared.shared_communities import SharedCommunities, hits_of
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
-from drag_graph.stores.shared.shared_registry import SharedRegistry, hit_of
+from drag_graph.stores.shared.shared_parts import SharedCommunities, SharedRegistry, hit_of, hits_of
 from drag_graph.stores.shared.shared_store import LAST, SharedStore
 from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction
 

@@ -9,8 +9,8 @@ from drag_graph.graph.paging import pages
 from drag_graph.graph.proof import own_refs, proof_of, proven_part
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
-from drag_graph.stores.shared.shared_communities import open_communities, rejoin_communities
 from drag_graph.stores.shared.shared_concepts import recount_concepts, touched_concepts
+from drag_graph.stores.shared.shared_parts import open_communities, rejoin_communities
 from drag_graph.stores.shared.shared_rows import aggregation_text, answer_row, evidence_again, source_row, subgraph_of
 from drag_graph.stores.shared.transaction import Row
 
