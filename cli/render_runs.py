@@ -10,7 +10,7 @@ from .render import SHORT, console, document, estimate, fields, shorten, table, 
 if TYPE_CHECKING:
     from drag_graph.app.distilling import RefreshEstimate
     from drag_graph.app.runs_group import RunDetails, RunList
-    from drag_graph.jobs.run_report import RunReport
+    from drag_graph.jobs.distill_job import RunReport
     from drag_graph.ports.run_journal import QueryResult
 
     from .service_client import JobReport

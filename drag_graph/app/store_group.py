@@ -101,7 +101,7 @@ class StoreGroup(ResourceUser):
         Raises StoreUnavailable if it does not start, ConfigurationError for an unusable folder or port.
         """
         from drag_graph.stores.neo4j.server import start_server
-        from drag_graph.stores.neo4j.server.releases import release_of
+        from drag_graph.stores.neo4j.server.libraries import release_of
 
         password = self._resources.settings.neo4j_password.get_secret_value()
         return start_server(

@@ -1,16 +1,18 @@
-"""Surface forms to comparable keys: cleaning, word endings, acronyms.
+"""Surface forms to comparable keys: cleaning, word endings, acronyms; the names of entities and concepts.
 
 English rules of this project's own making; a word that no rule knows stays as it is. Nothing here needs a model.
 """
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.search_terms import SIGNS, folded
 from drag_graph.graph.word_lists import word_list, word_table
+from drag_graph.identity import content_id
 
 ARTICLES = word_list("articles")
 REMEMBERED = 4_096
@@ -217,3 +219,53 @@ def _spells(letters: str, words: list[str]) -> bool:
         if _spells(remaining, words[1:]):
             return True
     return False
+
+
+def concept_key(name: str) -> str:
+    """Return the normal name: case, accents, articles, hyphens, British spelling, plurals of plain words do not matter."""
+    return entity_key(name)
+
+
+def concept_ids(namespace: str, keys: Iterable[str]) -> list[str]:
+    """Return the ids of the concepts of normal names, each once, in their order."""
+    return list(dict.fromkeys(concept_id(namespace, key) for key in keys))
+
+
+def concept_id(namespace: str, key: str) -> str:
+    """Return the id of the concept of a normal name."""
+    return content_id(namespace, "concept", key)
+
+
+def same_as_id(namespace: str, one: str, other: str) -> str:
+    """Return the id of the judgement on two concepts, whichever is named first."""
+    return content_id(namespace, "same_as", *sorted((one, other)))
+
+
+def stronger_key(name: str) -> str:
+    """Return the normal name with every word in the singular, capitalised ones too ("Cells" is "cell")."""
+    return " ".join(noun(word) for word in entity_words(name))
+
+
+def canonical_name(counts: dict[str, int]) -> str:
+    """Return the name of an entity: a full name before its acronym, then the most frequent, then the shortest.
+
+    A leading article goes, unless it belongs to a proper name ("The Beatles"), and so does an acronym in brackets.
+    """
+    plain: Counter[str] = Counter()
+    for name, count in counts.items():
+        plain[_bare(name)] += count
+    names = sorted(plain)
+
+    def order(name: str) -> tuple[bool, int, int, bool, str]:
+        part = any(other != name and abbreviates(name, other) for other in names)
+        return (part, -plain[name], len(name), name[:1].isupper(), name)
+
+    return min(names, key=order)
+
+
+def _bare(name: str) -> str:
+    aside = acronym_aside(name)
+    words = (aside[0] if aside else name).split()
+    if len(words) > 1 and words[0].casefold() in ARTICLES and not words[1][0].isupper():
+        words = words[1:]
+    return " ".join(words)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from drag_graph.graph.contradictions import with_opposition
 from drag_graph.graph.name_forms import common_words, entity_key, predicate_key
-from drag_graph.graph.opposition import with_opposition
 from drag_graph.identity import triple_id
 from drag_graph.model import Chunk, Entity, Evidence, Subgraph, TeacherCall, Triple
 

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine
-from drag_graph.jobs.distill_job import Distiller, OnResult
-from drag_graph.jobs.run_report import RunReport
+from drag_graph.jobs.distill_job import Distiller, OnResult, RunReport
 from drag_graph.models.teachers.batch_teacher import BatchTeacher, recovery_hint
 from drag_graph.models.teachers.provider_batch_api import BatchState
 

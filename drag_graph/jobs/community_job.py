@@ -6,8 +6,7 @@ from typing import Any
 
 from drag_graph import log
 from drag_graph.ask.corrected_store import CorrectedStore
-from drag_graph.communities.leiden import WholeGraph, partition
-from drag_graph.communities.matching import changes_of, ids_of
+from drag_graph.communities.leiden import WholeGraph, changes_of, ids_of, partition
 from drag_graph.communities.summaries import RuleSummariser, Summariser, Summary
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Usage

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
-from drag_graph.graph.names import canonical_name, concept_id, concept_key, same_as_id
+from drag_graph.graph.name_forms import canonical_name, concept_id, concept_key, same_as_id
 from drag_graph.graph.paging import pages
 from drag_graph.link.same_as import DIGITS, Names, clusters, cosine, operating_point, pair, verdict
 from drag_graph.ports.concept_store import METHODS, Changes, Concept, ConceptStore, Method, SameAs, UnlinkedSource

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import Any
 
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.graph.rejected_claims import claims_of_edges
 from drag_graph.manage.graph_statistics import Group, names_of
 from drag_graph.model import Entity, SimpleEdge, Subgraph

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from drag_graph.graph.aggregate import aggregate
+from drag_graph.graph.contradictions import with_opposition
 from drag_graph.graph.name_forms import predicate_key
-from drag_graph.graph.opposition import with_opposition
 from drag_graph.identity import chunk_id, content_id, document_id, query_id, triple_id
 from drag_graph.model import (
     FRAMINGS,

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from drag_graph.errors import StoreLocked
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.model import Entity, Subgraph
 from drag_graph.ports.concept_store import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vectors

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.communities.leiden import WholeGraph, partition
-from drag_graph.communities.matching import changes_of, ids_of
+from drag_graph.communities.leiden import WholeGraph, changes_of, ids_of, partition
 from drag_graph.communities.summaries import LONGEST_SUMMARY, MOST_EDGES, RuleSummariser, Summary, cut, request
 from drag_graph.distill.query_distillation import Usage
 from drag_graph.errors import BudgetReached, Interrupted, MalformedReply, Withheld

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.graph.paging import pages
 from drag_graph.ports.concept_store import Changes, Concept, ConceptStore, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vector

@@ -17,9 +17,8 @@ from filelock import FileLock
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.files import write_lines
-from drag_graph.stores.neo4j.server.libraries import RESOURCES, find_java, libraries
+from drag_graph.stores.neo4j.server.libraries import RESOURCES, Neo4jRelease, find_java, libraries
 from drag_graph.stores.neo4j.server.process import LOOPBACK, reserve_ports, runs, spawn, terminate
-from drag_graph.stores.neo4j.server.releases import Neo4jRelease
 
 USERNAME = "neo4j"
 FIRST_PASSWORD = "neo4j"  # noqa: S105 - what every new Neo4j accepts once, only to be replaced
