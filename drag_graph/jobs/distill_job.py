@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from drag_graph import log
-from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.concurrency.interruption import Interruption
+from drag_graph.concurrency.threads import RequestCoalescer
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused, Withheld
 from drag_graph.graph.aggregate import aggregate

@@ -31,7 +31,7 @@ from drag_graph.ports.graph_store import (
 )
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared import migrations as migrate
-from drag_graph.stores.shared.export_records import answer_records, subgraph_records
+from drag_graph.stores.shared.shared_rows import answer_records, subgraph_records
 from drag_graph.testing.builders import expected, stored_source_of
 from drag_graph.testing.dict_communities import DictCommunities, Members, linked_edge, things_of
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written

@@ -12,8 +12,7 @@ from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.jobs.ray.cluster import Cluster
-from drag_graph.jobs.ray.keeper import Keeper
-from drag_graph.jobs.ray.ray_messages import Outcome, answer
+from drag_graph.jobs.ray.keeper import Keeper, Outcome, answer
 from drag_graph.jobs.ray.ray_worker import Place, Task, Worker
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.models.model_choice import is_served

@@ -7,7 +7,7 @@ from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.graph.paging import pages
 from drag_graph.ports.concept_store import Changes, Concept, ConceptStore, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vector
-from drag_graph.stores.shared.export_records import node, same_as_record
+from drag_graph.stores.shared.shared_rows import node, same_as_record
 from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction, run_by_ids
 
 PAGE = 2000
@@ -129,7 +129,7 @@ class SharedConcepts(NamespacePart, ConceptStore):
             for item in self.same_as([row["id"] for row in page]):
                 # Its ends may be in two pages: it belongs to the first one.
                 if item.left in {row["id"] for row in page}:
-                    yield same_as_record(_record(item, self._namespace))
+                    yield same_as_record(item, self._namespace)
 
     def _pages(self, *, vectors: bool) -> Iterator[list[Row]]:
         """Yield pages of concepts by id. Each page is its own transaction, so that a slow reader keeps none open."""
@@ -196,11 +196,6 @@ def _same_as(row: Row) -> SameAs:
 
 def _same_as_row(item: SameAs) -> Row:
     return {name: getattr(item, name) for name in ("id", "left", "right", "method", "score", "created_at", "undone_at")}
-
-
-def _record(item: SameAs, namespace: str) -> Row:
-    row = _same_as_row(item)
-    return {"namespace": namespace, "source": row.pop("left"), "target": row.pop("right"), **row}
 
 
 def _by_id(rows: Iterable[Row]) -> list[Row]:

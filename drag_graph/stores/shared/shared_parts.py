@@ -9,7 +9,7 @@ from drag_graph.graph.paging import pages
 from drag_graph.ports.community_store import Community, CommunityChanges, CommunityHit, CommunityStore
 from drag_graph.ports.correction_store import Correction, RejectedClaims, StoredClaim
 from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, SiteRegistry, SummaryHit, summary_id
-from drag_graph.stores.shared.export_records import link, node
+from drag_graph.stores.shared.shared_rows import link, node
 from drag_graph.stores.shared.transaction import IDS_AT_ONCE, Access, NamespacePart, Row, Run, Transaction, run_by_ids
 
 PAGE = 100

@@ -11,8 +11,7 @@ from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import graph_store as port
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared import shared_concepts, shared_parts
-from drag_graph.stores.shared.export_records import answer_records, link, subgraph_records
-from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
+from drag_graph.stores.shared.shared_rows import answer_of, answer_records, link, linked_edge_of, subgraph_records
 from drag_graph.stores.shared.transaction import Access, EngineTransaction, Row, Run, run_by_ids
 
 VECTORS_AT_ONCE = 100
@@ -20,7 +19,7 @@ LAST = "\uffff"
 """Sorts after every id."""
 
 
-class SharedStore(port.GraphStore, Access, Generic[EngineTransaction]):
+class SharedStore(Access, Generic[EngineTransaction]):
     """The `GraphStore` port, except for the abstract methods; the contract of each method is there."""
 
     _namespace: str

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from drag_graph.graph.paging import pages
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.vectors import Vector
 
 Row = dict[str, Any]
@@ -28,16 +29,8 @@ EngineTransaction = TypeVar("EngineTransaction", bound=Transaction)
 Result = TypeVar("Result")
 
 
-class Access(Protocol):
+class Access(GraphStore, Protocol):
     """A namespace of a store, and transactions on it."""
-
-    @property
-    def location(self) -> str:
-        """See GraphStore."""
-
-    @property
-    def namespace(self) -> str:
-        """See GraphStore."""
 
     def sent_vector(self, vector: Vector) -> Any:
         """Return a vector as a statement's parameter."""
