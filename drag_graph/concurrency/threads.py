@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from drag_graph.errors import DragGraphError
 
@@ -57,24 +57,21 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], workers:
 
 
 class Workers:
-    """Up to `number` daemon threads that do tasks in order."""
+    """Up to `number` daemon threads that do tasks in order.
+
+    The result of each task, or the exception it raises, is put into `done`.
+    """
 
     def __init__(self, number: int, name: str) -> None:
         self._number = number
         self._name = name
-        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.done: SimpleQueue[Any] = SimpleQueue()
+        self._tasks: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
 
-    def submit(self, task: Callable[[], Result], done: "SimpleQueue[Result | BaseException | None]") -> None:
-        """Do the task and put its result, or the exception it raises, into `done`."""
-
-        def run() -> None:
-            try:
-                done.put(task())
-            except BaseException as fault:  # noqa: BLE001 - raised again by the thread that reads `done`
-                done.put(fault)
-
-        self._tasks.put(run)
+    def submit(self, task: Callable[[], object]) -> None:
+        """Do the task after those before it."""
+        self._tasks.put(task)
         if len(self._threads) < self._number:
             thread = threading.Thread(target=self._work, name=f"{self._name}_{len(self._threads)}", daemon=True)
             self._threads.append(thread)
@@ -87,7 +84,10 @@ class Workers:
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
-            task()
+            try:
+                self.done.put(task())
+            except BaseException as fault:  # noqa: BLE001 - raised again by the thread that reads `done`
+                self.done.put(fault)
 
 
 @dataclass(eq=False)

@@ -18,7 +18,7 @@ from drag_graph.graph.unite import is_made_under
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.runner import Runner
 from drag_graph.ledger.journal import Journal
-from drag_graph.model import Aggregation, Query, Subgraph
+from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Replace, SaveOutcome
 from drag_graph.ports.run_journal import STATUSES, SUMS, Entry, QueryResult, Run, RunResults, Status
 
@@ -184,7 +184,7 @@ class Distiller:
         self.report.own_ids.update((line.number, line.own_id) for line in window if line.own_id)
         fresh = [entry for line, entry in pairs if entry.line not in repeated and not line.withheld]
         earlier = self._earlier(fresh)
-        results = [_placed(earlier[entry.query.id], entry) for entry in fresh if entry.query.id in earlier]
+        results = list(earlier.values())
         for line, entry in pairs:
             if entry.line in repeated:
                 results.append(_result(entry, "skipped", error=f"Same question as {repeated[entry.line]}."))
@@ -215,7 +215,7 @@ class Distiller:
         if outcome == "gone":
             return _result(entry, "skipped", usage, error="The query was erased in the meantime.")
         edges, _ = aggregate(subgraph, aggregation)
-        return _placed(_complete(query, subgraph.model_copy(update={"edges": edges}), usage), entry)
+        return _complete(entry, subgraph.model_copy(update={"edges": edges}), usage)
 
     def sink(self, results: Sequence[QueryResult]) -> None:
         """Record results in the journal."""
@@ -247,15 +247,15 @@ class Distiller:
             return {}
         results = {}
         before = self._journal.settled(entries)
-        for query in (entry.query for entry in entries):
-            earlier = before.get(query.id)
+        for entry in entries:
+            query, earlier = entry.query, before.get(entry.query.id)
             if query.id in graphs:
                 is_merged = graphs[query.id].aggregation == self._distills.aggregation(query)
-                results[query.id] = _complete(query, graphs[query.id], Usage(notes=[] if is_merged else [OTHER_EDGES]))
+                results[query.id] = _complete(entry, graphs[query.id], Usage(notes=[] if is_merged else [OTHER_EDGES]))
             elif earlier is not None and earlier.status == "quarantined" and not self._retry:
                 why = earlier.error and f"{earlier.error} (earlier run; try again with `retry_quarantined=True`)"
                 sizes: dict[str, Any] = {name: getattr(earlier, name) for name in ("evidence", "triples", "edges")}
-                results[query.id] = QueryResult(query.id, query.input_id, "quarantined", error=why, **sizes)
+                results[query.id] = _result(entry, "quarantined", error=why, **sizes)
         return results
 
     def _save(self, savings: list[_Saving]) -> list[SaveOutcome]:
@@ -265,19 +265,10 @@ class Distiller:
         return self._store.save([saving.subgraph for saving in savings], aggregation, replace=savings[0].replace)
 
 
-def _result(entry: Entry, status: Status, usage: Usage | None = None, *, error: str | None = None) -> QueryResult:
-    spent: dict[str, Any] = asdict(usage or Usage())
-    return _placed(QueryResult(entry.query.id, entry.query.input_id, status, error=error, **spent), entry)
+def _result(entry: Entry, status: Status, usage: Usage | None = None, **facts: Any) -> QueryResult:
+    return QueryResult(entry.query.id, entry.query.input_id, status, line=entry.line, **asdict(usage or Usage()), **facts)
 
 
-def _placed(result: QueryResult, entry: Entry) -> QueryResult:
-    return replace(result, line=entry.line)
-
-
-def _complete(query: Query, subgraph: Subgraph, usage: Usage) -> QueryResult:
-    sizes: dict[str, Any] = {
-        "evidence": len(subgraph.kept_evidence),
-        "triples": len(subgraph.triples),
-        "edges": len(subgraph.edges),
-    }
-    return QueryResult(query.id, query.input_id, "complete", **sizes, **asdict(usage))
+def _complete(entry: Entry, subgraph: Subgraph, usage: Usage) -> QueryResult:
+    sizes = {"evidence": len(subgraph.kept_evidence), "triples": len(subgraph.triples), "edges": len(subgraph.edges)}
+    return _result(entry, "complete", usage, **sizes)
