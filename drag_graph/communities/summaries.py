@@ -16,7 +16,6 @@ from drag_graph.ports.model_roles import Teacher, TeacherRequest
 from drag_graph.ports.question_gate import LookFor
 from drag_graph.ports.teacher_replies import SummariesReply
 
-RULES = "rules"
 RULES_VERSION = "rules/1"
 PROMPT_VERSION = "summary/1"
 MOST_EDGES = 40

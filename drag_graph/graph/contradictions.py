@@ -71,7 +71,7 @@ def predicates_differ(first: str, second: str) -> str:
         or _negation_differs(one, two)
         or _direction_differs(one, two)
         or _opposed(only_one, only_two)
-        or _comparison_differs(one, two)
+        or ("different comparisons" if one != two and "than" in {*one, *two} else "")  # "larger than" and "smaller than"
         or _says_too_little(one, two)
     )
 
@@ -148,14 +148,10 @@ def _numbers(text: str) -> list[str]:
             numbers.append(_NUMBERS[low])
         elif low in _ROMAN and previous and word.isupper():
             numbers.append(_ROMAN[low])
-        elif len(word) == 1 and word.isupper() and _designates(previous, last=place == len(words) - 1):
+        elif len(word) == 1 and word.isupper() and previous and (place == len(words) - 1 or previous[0].islower()):
+            # The letter names a kind ("hepatitis A"), and is no initial of a person.
             numbers.append({"i": "1"}.get(low, low))
     return sorted(numbers)
-
-
-def _designates(previous: str, *, last: bool) -> bool:
-    """Whether a capital letter after `previous` names a kind ("hepatitis A"), and is no initial of a person."""
-    return bool(previous) and (last or previous[0].islower())
 
 
 def _difference(one: tuple[str, ...], two: tuple[str, ...]) -> tuple[list[str], list[str]]:
@@ -247,12 +243,6 @@ def _direction_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
         return "" if one == two else f'"{one[-1]}" is not "{two[-1]}"'
     turned = one[:1] == two[:1] and one[-1] != two[-1] and {one[-1], two[-1]} & {"from", "by"}
     return "opposite directions" if turned else ""
-
-
-def _comparison_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
-    """Tell comparisons apart: "larger than" is the same only with the same words."""
-    compared = "than" in one or "than" in two
-    return "different comparisons" if compared and one != two else ""
 
 
 def _says_too_little(one: tuple[str, ...], two: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ English rules of this project's own making; a word that no rule knows stays as i
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from drag_graph.graph.inflection import noun, verb
@@ -147,15 +147,12 @@ def predicate_words(text: str) -> tuple[str, ...]:
     plain = [spelling(verb(word)) for word in folded if word not in ARTICLES]
     while len(plain) > 2 and plain[0] in AUXILIARIES and plain[-1] in PREPOSITIONS and folded[-2] != plain[-2]:  # noqa: PLR2004
         plain = plain[1:]
-    if len(plain) > 1 and plain[0] == "have" and (plain[1] == "be" or _is_participle(folded[1], plain[1])):
-        plain = plain[1:]
+    if len(plain) > 1 and plain[0] == "have":
+        is_participle = folded[1] != plain[1] and not folded[1].endswith(("s", "ing"))
+        plain = plain[1:] if plain[1] == "be" or is_participle else plain
     if len(plain) > 1 and plain[0] == "do" and plain[1] == "not":
         plain = plain[1:]
     return tuple(plain)
-
-
-def _is_participle(written: str, plain: str) -> bool:
-    return written != plain and not written.endswith(("s", "ing"))
 
 
 def predicate_key(text: str) -> str:
@@ -224,11 +221,6 @@ def _spells(letters: str, words: list[str]) -> bool:
 def concept_key(name: str) -> str:
     """Return the normal name: case, accents, articles, hyphens, British spelling, plurals of plain words do not matter."""
     return entity_key(name)
-
-
-def concept_ids(namespace: str, keys: Iterable[str]) -> list[str]:
-    """Return the ids of the concepts of normal names, each once, in their order."""
-    return list(dict.fromkeys(concept_id(namespace, key) for key in keys))
 
 
 def concept_id(namespace: str, key: str) -> str:

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 from drag_graph.errors import StoreLocked
@@ -138,11 +139,12 @@ class BatchRecords:
         """
         with self._database.writing(durable=True) as rows:
             standing = standing_of(rows, self._job)
-            number, total = _fitting(standing, amounts, limit)
-            if not number:
+            totals = [total for total in accumulate(amounts) if limit is None or standing.fits(total, limit)]
+            if not totals:
                 return None, standing
+            number = len(totals)
             record = BatchRecord(secrets.token_hex(16), datetime.now(UTC), [item.key for item in queued[:number]], by_schema)
-            rows.execute(RESERVE, (secrets.randbits(62), self._job, record.token, total))
+            rows.execute(RESERVE, (secrets.randbits(62), self._job, record.token, totals[-1]))
             row = (record.token, self._job, self._model, NEW, record.created_at.isoformat(), record.document())
             statement = "INSERT INTO batches (token, job, model, status, created_at, document) VALUES (?, ?, ?, ?, ?, ?)"
             rows.execute(statement, row)
@@ -189,16 +191,6 @@ class BatchRecords:
             rows.execute(delete, (self._job, COLLECTED))
             statement = "UPDATE batches SET status = ?, document = '{}' WHERE job = ? AND status = ?"
             rows.execute(statement, (DONE, self._job, COLLECTED))
-
-
-def _fitting(standing: Standing, amounts: Sequence[int], limit: int | None) -> tuple[int, int]:
-    """Return how many amounts, from the first on, fit into the limit, and their sum."""
-    total = 0
-    for number, amount in enumerate(amounts):
-        if limit is not None and not standing.fits(total + amount, limit):
-            return number, total
-        total += amount
-    return len(amounts), total
 
 
 def _dumped(request: TeacherRequest) -> str:

@@ -4,7 +4,7 @@ import threading
 import time
 from dataclasses import fields
 from math import ceil
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -131,7 +131,9 @@ class RayDistillation(Distillation):
         )
         until = time.monotonic() + START_SECONDS
         _waited(self._keeper.check.remote(), START_SECONDS)
-        task = Task(name, _needed(settings), embedder.name, __version__, self._privacy)
+        # Without secrets that workers do not need.
+        needed = settings.model_copy(update={"neo4j_password": SecretStr(""), "student_api_key": SecretStr("")})
+        task = Task(name, needed, embedder.name, __version__, self._privacy)
         actor = remote(Worker).options(
             num_cpus=0,
             memory=_A_BYTE,
@@ -159,18 +161,8 @@ def _waited(reference: Any, timeout: float | None = None) -> Any:
         return answer(reference, timeout)
     except ray.exceptions.RayTaskError:
         raise  # a bug of drag-graph
-    except ray.exceptions.GetTimeoutError as error:
-        _gone(f"the processes did not start within {START_SECONDS:.0f} s", error)
     except ray.exceptions.RayError as error:
-        _gone(type(error).__name__, error)
-
-
-def _gone(what: str, error: BaseException) -> NoReturn:
-    hint = "Check `ray status`, and that drag-graph is installed on every node. The same command resumes the run."
-    raise ModelUnavailable(f"The Ray cluster failed: {what}.", hint=hint) from error
-
-
-def _needed(settings: Settings) -> Settings:
-    """Return the settings without secrets that workers do not need."""
-    unused = {"neo4j_password": SecretStr(""), "student_api_key": SecretStr("")}
-    return settings.model_copy(update=unused)
+        is_late = isinstance(error, ray.exceptions.GetTimeoutError)
+        what = f"the processes did not start within {START_SECONDS:.0f} s" if is_late else type(error).__name__
+        hint = "Check `ray status`, and that drag-graph is installed on every node. The same command resumes the run."
+        raise ModelUnavailable(f"The Ray cluster failed: {what}.", hint=hint) from error
