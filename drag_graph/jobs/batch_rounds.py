@@ -35,10 +35,8 @@ class Rounds:
     _: KW_ONLY
     wait: bool = True
     longest_wait: float = 60.0
-    sleep: Callable[[float], None] | None = None
 
     def __post_init__(self) -> None:
-        self._sleep = self.sleep or self.distiller.runner.interruption.sleep
         self._states: list[BatchState] = []
         self._on_result: OnResult = lambda _cost: None
 
@@ -120,7 +118,7 @@ class Rounds:
         pause, answered_at = min(FIRST_WAIT, self.longest_wait), time.monotonic()
         while self.wait and any(batch.awaited for batch in self._states):
             on_wait(_sentence(self._states))
-            self._sleep(pause)
+            self.distiller.runner.interruption.sleep(pause)
             pause = min(pause * 1.5, self.longest_wait)
             try:
                 self._states = self.batches.look()

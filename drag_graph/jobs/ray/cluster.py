@@ -56,14 +56,6 @@ class Cluster:
             _ray().shutdown()
         self._ours = False
 
-    def here(self) -> str:
-        """Return Ray's id of this process's node."""
-        return str(_ray().get_runtime_context().get_node_id())
-
-    def processors(self) -> int:
-        """Return the number of processors of the cluster, at least 1."""
-        return max(int(_ray().cluster_resources().get("CPU", 1)), 1)
-
 
 def _ray() -> Any:
     try:

@@ -13,7 +13,7 @@ from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.jobs.ray.cluster import Cluster
 from drag_graph.jobs.ray.keeper import Keeper, Outcome, answer
-from drag_graph.jobs.ray.ray_worker import Place, Task, Worker
+from drag_graph.jobs.ray.ray_worker import Task, Worker
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.models.model_choice import is_served
 from drag_graph.models.model_server import Server
@@ -87,10 +87,6 @@ class RayDistillation(Distillation):
         assert outcome.result is not None
         return outcome.result
 
-    def places(self) -> list[Place]:
-        """Return the current place of each worker."""
-        return [_waited(worker.place.remote()) for worker in self._workers]
-
     def close(self) -> None:
         """End the workers, and disconnect from the cluster or stop it if it is ours. Further calls do nothing.
 
@@ -113,7 +109,8 @@ class RayDistillation(Distillation):
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         remote: Any = ray.remote  # its types lack concurrency groups
-        number = settings.ray_processes or min(settings.workers, self._cluster.processors())
+        processors = max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        number = settings.ray_processes or min(settings.workers, processors)
         self._in_flight = [0] * number
         ledger, vault = settings.ledger_path.absolute(), settings.vault_path.absolute()
         name = f"drag-graph keeper {run.id}"
@@ -124,7 +121,7 @@ class RayDistillation(Distillation):
                 name=name,
                 num_cpus=0,
                 max_concurrency=FILE_THREADS,
-                scheduling_strategy=NodeAffinitySchedulingStrategy(self._cluster.here(), soft=False),
+                scheduling_strategy=NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False),
                 **_RESTARTED,
             )
             .remote(ledger, run.job, settings.budget_usd, privacy=settings.privacy or "off", vault=vault)

@@ -64,7 +64,6 @@ class Engine:
         self.users = 1
         self._write_lock = threading.RLock()
         self._idle: list[Any] = []
-        self._idle_lock = threading.Lock()
         self._reading = threading.Condition()
         self._readers = 0
         self._is_waited_for = False
@@ -99,7 +98,7 @@ class Engine:
 
     def _take_connections(self) -> list[Any]:
         """Take all connections that nobody uses."""
-        with self._idle_lock:
+        with self._reading:
             connections = [*self._idle, *([self._writer] if self._writer else [])]
             self._idle, self._writer = [], None
         return connections
@@ -111,8 +110,6 @@ class Engine:
         or the new file is in place. Raises StoreLocked if this process keeps reading for longer than `patience` seconds, or
         another one opens the file; StoreUnavailable if there is no space, or the file cannot be replaced.
         """
-        if self.read_only:
-            raise StoreUnfit(f"{self.location} is open for reading only.", hint="Open it for writing.")
         with self._write_lock:
             self._require_writable()
             path = Path(self.location)
@@ -175,8 +172,6 @@ class Engine:
     @contextmanager
     def writing(self) -> Iterator[LadybugTransaction]:
         """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError."""
-        if self.read_only:
-            raise StoreUnfit(f"{self.location} is open for reading only.", hint="Open it for writing.")
         with self._write_lock:
             self._require_writable()
             if self._plans.are_old():
@@ -193,7 +188,8 @@ class Engine:
             finally:
                 self._note_changed(session.changed_vectors if committed else None)
                 if not committed:
-                    self._roll_back()
+                    with suppress(StoreError):  # the engine has rolled back by itself if a statement failed
+                        LadybugTransaction(self._writer, self.location).execute("ROLLBACK")
 
     def _note_changed(self, ids: Collection[str] | None) -> None:
         """Note the nodes whose vectors a write may have changed; None is any."""
@@ -235,10 +231,9 @@ class Engine:
         with self._reading:
             self._reading.wait_for(lambda: not self._is_waited_for)
             self._readers += 1
-        usable, connection = False, None
+            connection = self._idle.pop() if self._idle and not fresh else None
+        usable = False
         try:
-            with self._idle_lock:
-                connection = self._idle.pop() if self._idle and not fresh else None
             if connection is None:
                 connection = self._connect()
             yield connection
@@ -247,12 +242,10 @@ class Engine:
             usable = True
             raise
         finally:
-            if usable:
-                with self._idle_lock:
-                    self._idle.append(connection)
-            elif connection is not None:
+            if not usable and connection is not None:
                 connection.close()
             with self._reading:
+                self._idle += [connection] if usable else []
                 self._readers -= 1
                 self._reading.notify_all()
 
@@ -272,6 +265,8 @@ class Engine:
                 raise StoreUnavailable(f"{self.location} was written to while it was being read.", hint=files.AGAIN)
 
     def _require_writable(self) -> None:
+        if self.read_only:
+            raise StoreUnfit(f"{self.location} is open for reading only.", hint="Open it for writing.")
         if self._failure:
             raise StoreUnavailable(
                 f"{self.location} accepts no more writes after an error. {self._failure}", hint="Start the program again."
@@ -315,11 +310,6 @@ class Engine:
 
     def _log_size(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0
-
-    def _roll_back(self) -> None:
-        # The engine has rolled back by itself where a statement failed; then there is nothing left to roll back.
-        with suppress(StoreError):
-            LadybugTransaction(self._writer, self.location).execute("ROLLBACK")
 
 
 def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:

@@ -58,9 +58,6 @@ class LadybugAccess:
         self._open()
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
     def close(self) -> None:
         self._closed = True
         self._release()

@@ -54,6 +54,7 @@ _UNIT = (
     "FROM unit u JOIN source s ON s.id = u.source_id JOIN unit_terms t ON t.rowid = u.n "
     "WHERE u.id IN (SELECT value FROM json_each(?))"
 )
+_UNIT_OF = "SELECT p.id, u.id FROM passage p JOIN unit u ON u.n = p.unit WHERE p.id IN (SELECT value FROM json_each(?))"
 _PASSAGE = (
     "SELECT p.unit, p.id, p.text, p.position, p.start, p.end, t.terms FROM passage p JOIN passage_terms t ON t.rowid = p.n "
     "WHERE p.unit IN (SELECT value FROM json_each(?)) ORDER BY p.position, p.id"
@@ -159,11 +160,7 @@ class LadybugSearch:
             own = session.run("read_sources", namespace=namespace, ids=[source_id])
             rows = session.run_by_ids("search_queries", near["queries"], namespace=namespace)
             names = {row["id"]: row["text"] for row in rows}
-        found = text.rows(
-            "SELECT p.id, u.id FROM passage p JOIN unit u ON u.n = p.unit WHERE p.id IN (SELECT value FROM json_each(?))",
-            [json.dumps([*near["evidence"], *by_words])],
-        )
-        unit_of = dict(found)
+        unit_of = dict(text.rows(_UNIT_OF, [json.dumps([*near["evidence"], *by_words])]))
         return Candidates(
             own=bool(own) and (sources is None or source_id in sources),
             queries=tuple(Hit(id_, score, names[id_]) for id_, score in near["queries"].items() if id_ in names),

@@ -128,19 +128,13 @@ class TextIndex:
             _add(connection, session, namespace, page, stored)
 
     def _open(self) -> SqliteFile:
-        if self._read_only and not self._path.exists():
-            return SqliteFile(_KIND)
-        try:
+        with suppress(StoreUnfit):
             return SqliteFile(_KIND, self._path, read_only=self._read_only)
-        except StoreUnfit:
-            if self._read_only:
-                return SqliteFile(_KIND)
-        with suppress(OSError):
-            delete_files(self._path)  # damaged, or of another version: it is made again
-        try:
-            return SqliteFile(_KIND, self._path)
-        except StoreUnfit:
-            return SqliteFile(_KIND)
+        if not self._read_only:
+            with suppress(OSError, StoreUnfit):
+                delete_files(self._path)  # damaged, or of another version: it is made again
+                return SqliteFile(_KIND, self._path)
+        return SqliteFile(_KIND)
 
 
 def delete_files(path: Path) -> None:
@@ -184,7 +178,8 @@ def _add(
     for row in facts:
         subject, object_ = (nodes.get(id_, id_) for id_ in (row["subject_id"], row["object_id"]))
         row |= {"unit": unit_of[row["evidence_id"]], "subject_node": subject, "object_node": object_}
-    connection.executemany(_ADD_FACT, sorted(facts, key=lambda row: (row["unit"], row["id"])))
+    facts.sort(key=lambda row: (row["unit"], row["id"]))
+    connection.executemany(_ADD_FACT, facts)
 
 
 def _unit_numbers(connection: sqlite3.Connection, heads: Mapping[str, Row], chunks: Sequence[Row]) -> dict[str, int]:

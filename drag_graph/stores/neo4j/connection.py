@@ -60,7 +60,7 @@ SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 ROUTED = "neo4j"
 """How the address of a cluster begins; all others are of one server."""
 OLDEST = (5, 26)
-_SCHEMA_TRIES = 3
+_SCHEMA_TRIES = 4
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 2.0
 
@@ -215,13 +215,14 @@ class Neo4jConnection:
 
         Two processes that migrate at once may both find it missing. The slower one fails, and its next try finds it.
         """
-        for _ in range(_SCHEMA_TRIES):
+        for attempt in range(_SCHEMA_TRIES):
             try:
                 return self.write(lambda work: work.migrate(text))
             except StoreError as error:
-                if not str(getattr(error.__cause__, "code", "")).endswith("AlreadyExists"):
+                is_there = str(getattr(error.__cause__, "code", "")).endswith("AlreadyExists")
+                if not is_there or attempt == _SCHEMA_TRIES - 1:
                     raise
-        return self.write(lambda work: work.migrate(text))
+        return None
 
     def _statements(self, work: Callable[[Work], Result], access: str = "READ") -> Result:
         """Run `work`, whose statements are transactions of their own, once."""

@@ -71,9 +71,6 @@ class Neo4jAccess:
         self._connection.open()
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
     def close(self) -> None:
         self._connection.close()
 

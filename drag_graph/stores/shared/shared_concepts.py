@@ -1,5 +1,6 @@
 """The concepts of a namespace, over statements with the same names and rows in every dialect."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from drag_graph.graph.paging import pages
 from drag_graph.ports.concept_store import Changes, Concept, ConceptStore, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.shared_rows import node, same_as_record
-from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction, run_by_ids
+from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, run_by_ids
 
 PAGE = 2000
 _TRIES = 5
@@ -18,17 +19,12 @@ _ALL = 2**62
 class SharedConcepts(NamespacePart, ConceptStore):
     """The `ConceptStore` port, except `exclusive` and `nearest_concepts`; the contract of each method is there."""
 
+    @abstractmethod
     def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
         """Return the result of `work` in one writing transaction, which is refused after another linker has taken over.
 
         `changed_vectors` are the ids of the nodes whose vectors it may change.
         """
-
-        def write(session: Transaction) -> Result:
-            session.changed_vectors = changed_vectors
-            return work(session.run)
-
-        return self._access.in_writing(write)
 
     def waiting(self, limit: int) -> Waiting:
         rows = self._rows("waiting", limit=limit)
@@ -98,13 +94,12 @@ class SharedConcepts(NamespacePart, ConceptStore):
                 names.setdefault(row["id"], {})[row["written"]] = row["number"]
             return rows
 
-        rows = (
-            [row for row in self._access.in_reading(lambda session: work(session.run)) if row["name"] is not None]
-            if ids
-            else []
-        )
-        vectors = {row["id"]: self._access.kept_vector(row["embedding"]) for row in rows}
-        return [_concept(row, names=names.get(row["id"], {}), vector=vectors[row["id"]]) for row in _by_id(rows)]
+        rows = _by_id(self._access.in_reading(lambda session: work(session.run))) if ids else []
+        return [
+            _concept(row, names=names.get(row["id"], {}), vector=self._access.kept_vector(row["embedding"]))
+            for row in rows
+            if row["name"] is not None
+        ]
 
     def same_as(
         self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
@@ -112,11 +107,8 @@ class SharedConcepts(NamespacePart, ConceptStore):
         if concept_ids is None:
             return [_same_as(row) for row in self._rows("list_same_as", text=text.lower(), prefix=prefix, limit=limit)]
         ids = [{"id": id_} for id_ in sorted(set(concept_ids))]
-        rows = {
-            row["id"]: row
-            for row in self._access.in_reading(lambda session: self._each(session.run, "read_same_as", ids))
-            if row["left"]
-        }
+        found = self._access.in_reading(lambda session: self._each(session.run, "read_same_as", ids))
+        rows = {row["id"]: row for row in found if row["left"]}
         return [_same_as(rows[id_]) for id_ in sorted(rows)]
 
     def records(self, *, vectors: bool = True) -> Iterator[Row]:

@@ -2,13 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from operator import attrgetter
 from typing import Any
 
 from drag_graph.graph.paging import pages
 from drag_graph.ports.community_store import Community, CommunityChanges, CommunityHit, CommunityStore
 from drag_graph.ports.correction_store import Correction, RejectedClaims, StoredClaim
-from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, SiteRegistry, SummaryHit, summary_id
+from drag_graph.ports.site_registry import RegisteredSite, SiteChanges, SiteRegistry, SummaryHit, summary_id
 from drag_graph.stores.shared.shared_rows import link, node
 from drag_graph.stores.shared.transaction import IDS_AT_ONCE, Access, NamespacePart, Row, Run, Transaction, run_by_ids
 
@@ -168,14 +169,21 @@ class SharedRegistry(NamespacePart, SiteRegistry):
 
     def write(self, changes: SiteChanges) -> bool:
         site_id = changes.site_id
-        rows = [self._row(site_id, item) for item in {item.key: item for item in changes.summaries}.values()]
-        rows.sort(key=lambda row: str(row["id"]))
+        summaries = {summary_id(self._namespace, site_id, item.key): item for item in changes.summaries}
+        rows = [
+            {**asdict(item), "id": id_, "embedding": self._access.sent_vector(item.embedding)}
+            for id_, item in sorted(summaries.items())
+        ]
         dropped_ids = sorted(summary_id(self._namespace, site_id, key) for key in changes.dropped)
 
         def work(session: Transaction) -> bool:
             session.changed_vectors = [*dropped_ids, *(row["id"] for row in rows)]
-            if changes.registered and not self._register(session, changes.registered):
-                return False
+            if site := changes.registered:
+                names = ("id", "name", "token_sha256", "created_at")
+                values = {name: getattr(site, name) for name in names}
+                (row,) = session.run("register_site", namespace=self._namespace, **values)
+                if row["token_sha256"] != site.token_sha256:
+                    return False
             if changes.seen_at:
                 values = {"seen_at": changes.seen_at, "refused": changes.refused}
                 session.run("touch_site", namespace=self._namespace, id=site_id, **values)
@@ -187,11 +195,6 @@ class SharedRegistry(NamespacePart, SiteRegistry):
             return True
 
         return self._access.in_writing(work)
-
-    def _register(self, session: Transaction, site: RegisteredSite) -> bool:
-        values = {"id": site.id, "name": site.name, "token_sha256": site.token_sha256, "created_at": site.created_at}
-        (row,) = session.run("register_site", namespace=self._namespace, **values)
-        return bool(row["token_sha256"] == site.token_sha256)
 
     def erase_sites(self, session: Transaction, ids: Sequence[str]) -> int:
         """Erase the sites among these ids with their summaries, in a transaction of the store. Return their number."""
@@ -213,15 +216,6 @@ class SharedRegistry(NamespacePart, SiteRegistry):
             session.run("save_summaries", namespace=self._namespace, site_id=site_id, rows=new)
         if old:
             session.run("replace_summaries", namespace=self._namespace, rows=old)
-
-    def _row(self, site_id: str, item: SharedSummary) -> Row:
-        return {
-            "id": summary_id(self._namespace, site_id, item.key),
-            "key": item.key,
-            "hash": item.hash,
-            "text": item.text,
-            "embedding": self._access.sent_vector(item.embedding),
-        }
 
     def _erase(self, session: Transaction, ids: Sequence[str]) -> None:
         for page in pages(ids, self.rows_at_once):

@@ -55,6 +55,9 @@ class SharedStore(Access, Generic[EngineTransaction]):
         """See GraphStore."""
         return shared_parts.SharedCorrections(self, self._stream)
 
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
     @abstractmethod
     def _read_in(self, session: EngineTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
         """Do what `read` does, within a writing transaction that has locked these sources."""
