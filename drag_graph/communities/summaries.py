@@ -65,9 +65,7 @@ class Summariser(Protocol):
 class RuleSummariser:
     """Lists the most central things and the strongest statements, without a model."""
 
-    @property
-    def name(self) -> str:
-        return RULES_VERSION
+    name = RULES_VERSION
 
     def summarise(self, community: Community, edges: Sequence[LinkedEdge], usage: Usage) -> Summary:
         del community, usage

@@ -67,7 +67,6 @@ class Rounds:
         if runner.stopped is None:
             self.batches.end()
         runner.seconds = time.monotonic() - began
-        distiller.report.seconds = runner.seconds
         return distiller.finish()
 
     def _rounds(self, passes: Iterator[None], on_wait: OnWait) -> None:

@@ -165,15 +165,11 @@ class Distiller:
     def work_through(self, lines: Iterable[InputLine], on_result: OnResult) -> None:
         """Distill admitted lines. A later pass over pending lines continues the run."""
         self._on_result = on_result
-        try:
-            self.runner.run(self._queries(lines), self, window=WINDOW)
-        finally:
-            self.report.seconds = self.runner.seconds
-            self.report.stopped = self.runner.stopped
+        self.runner.run(self._queries(lines), self, window=WINDOW)
 
     def finish(self) -> RunReport:
         """Record in the journal how the run ended, and return its report."""
-        self.report.stopped = self.runner.stopped
+        self.report.stopped, self.report.seconds = self.runner.stopped, self.runner.seconds
         self._journal.finish(self._run.id, str(self.report.stopped or ""), self.report.exit_code)
         return self.report
 

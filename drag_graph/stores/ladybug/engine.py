@@ -15,6 +15,7 @@ What was measured of ladybug 0.22 and is held to here:
 
 import ctypes
 import os
+import shutil
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -303,10 +304,9 @@ class Engine:
     def free_bytes(self) -> int:
         """Return how many bytes may still be written to the disk of the file."""
         try:
-            folder = os.statvfs(Path(self._key).parent)
+            return shutil.disk_usage(Path(self._key).parent).free
         except FileNotFoundError:  # the folder has been removed
             return 0
-        return folder.f_bavail * folder.f_frsize
 
     def _log_size(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0

@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -142,7 +141,7 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
             return
         with self.writing() as session:
             session.changed_vectors, session.changed_edges = (), True
-            rows = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
+            rows = session.run("read_sources", namespace=self._namespace, ids=list(dict.fromkeys(source_ids)))
             for source in rows:
                 session.run("aggregate_erase", namespace=self._namespace, source_id=source["id"])
             are_documents = {source["id"]: source["is_document"] for source in rows}
@@ -169,15 +168,12 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         return read_subgraphs(session, self._namespace, source_ids)
 
     def _lock_sources(self, session: LadybugTransaction, source_ids: Iterable[str]) -> dict[str, str]:
-        rows = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
+        rows = session.run("read_sources", namespace=self._namespace, ids=list(dict.fromkeys(source_ids)))
         return {row["id"]: row["settings_hash"] for row in rows}
 
     def _erase_parts(self, session: LadybugTransaction, source_ids: Sequence[str]) -> Mapping[str, int]:
         session.changed_links = True  # of concepts that other sources share
-        counts: Counter[str] = Counter()
-        for row in subgraphs.erase_parts(session, self._namespace, source_ids):
-            counts[row["label"]] += row["number"]
-        return counts
+        return subgraphs.erase_parts(session, self._namespace, source_ids)
 
     def _stream(self, name: str) -> Iterator[Row]:
         more = {"after": "", "until": LAST, "prefix": "", "limit": ALL} if name == "find_answers" else {}
@@ -192,7 +188,3 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
     ) -> None:
         session.changed_links |= bool(replaced)
         subgraphs.write_subgraphs(session, self._namespace, wanted, replaced, aggregation)
-
-
-def _distinct(items: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(items))

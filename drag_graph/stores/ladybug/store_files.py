@@ -267,8 +267,7 @@ def _require_folder(folder: Path) -> None:
 
 def create(path: Path) -> None:
     """Create an empty database next to `path` and rename it, so that `path` is never incomplete."""
-    free = os.statvfs(path.parent)
-    if free.f_bavail * free.f_frsize < SPARE_BYTES:
+    if shutil.disk_usage(path.parent).free < SPARE_BYTES:
         raise StoreUnavailable(f"The disk of {path} is full.", hint="Free some space and run the same command again.")
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     hand_out_zeros()

@@ -1,6 +1,7 @@
 """Reading and writing subgraphs and answers in the embedded engine, in a transaction that the caller has open."""
 
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -17,26 +18,30 @@ from drag_graph.stores.shared.transaction import Row
 PARTS = ("evidence", "entities", "triples", "edges")
 
 
-def read_subgraphs(session: LadybugTransaction, namespace: str, source_ids: Iterable[str]) -> list[Subgraph]:
+def read_subgraphs(session: LadybugTransaction, namespace: str, source_ids: Sequence[str]) -> list[Subgraph]:
     """Return the stored subgraphs in the given order; ids that are not stored are left out."""
-    ids = list(source_ids)
-    heads = session.run("read_subgraphs", namespace=namespace, ids=list(dict.fromkeys(ids)))
+    heads = session.run("read_subgraphs", namespace=namespace, ids=list(dict.fromkeys(source_ids)))
     subgraphs = {head["id"]: _subgraph(session, namespace, head) for head in heads}
-    return [subgraphs[id_] for id_ in ids if id_ in subgraphs]
+    return [subgraphs[id_] for id_ in source_ids if id_ in subgraphs]
 
 
 def _subgraph(session: LadybugTransaction, namespace: str, head: Row) -> Subgraph:
     source = {"namespace": namespace, "source_id": head["id"]}
     parts = {part: session.run(f"read_subgraphs_{part}", **source) for part in PARTS}
-    calls: dict[str, list[str]] = {}
-    for row in session.run("read_subgraphs_evidence_calls", **source):
-        calls.setdefault(row["id"], []).append(row["call_id"])
-    for row in parts["evidence"]:
-        row["call_ids"] = calls.get(row["id"], ())
+    _add_call_ids(parts["evidence"], session.run("read_subgraphs_evidence_calls", **source))
     parts["calls"] = session.run("read_subgraphs_calls", ids=head["call_ids"]) if head["call_ids"] else []
     if head["kind"] == "document":
         parts["chunks"] = session.run("read_subgraphs_chunks", **source)
     return subgraph_of(namespace, head, parts)
+
+
+def _add_call_ids(evidence: Iterable[Row], links: Iterable[Row]) -> None:
+    """Add the ids of its calls to each row of evidence, from rows of an evidence and a call."""
+    calls: dict[str, list[str]] = {}
+    for link in links:
+        calls.setdefault(link["id"], []).append(link["call_id"])
+    for row in evidence:
+        row["call_ids"] = calls.get(row["id"], ())
 
 
 def read_parts(
@@ -56,12 +61,9 @@ def read_parts(
     }
     behind = [row["evidence_id"] for row in parts["triples"]]
     parts["evidence"] = session.run_by_ids("search_parts_evidence", [*evidence_ids, *behind], namespace=namespace)
-    made: dict[str, list[str]] = {}
     of_queries = [row["id"] for row in parts["evidence"] if not row["chunk_id"]]
-    for row in (row for id_ in of_queries for row in session.run("search_parts_calls", evidence_id=id_)):
-        made.setdefault(row["id"], []).append(row["call_id"])
-    for row in parts["evidence"]:
-        row["call_ids"] = made.get(row["id"], ())
+    pairs_of_calls = (row for id_ in of_queries for row in session.run("search_parts_calls", evidence_id=id_))
+    _add_call_ids(parts["evidence"], pairs_of_calls)
     chunk_ids = [row["chunk_id"] for row in parts["evidence"] if row["chunk_id"]]
     parts["chunks"] = session.run_by_ids("search_parts_chunks", chunk_ids)
     by_source: dict[str, dict[str, list[Row]]] = {}
@@ -178,12 +180,13 @@ def write_edges(
     write_rows(session, namespace, {"mark_graphs": marks})
 
 
-def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collection[str]) -> list[Row]:
-    """Erase sources with their parts. Return the numbers of erased nodes and relationships as rows of label and number."""
-    counts = list[Row]()
+def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collection[str]) -> Counter[str]:
+    """Erase sources with their parts. Return the numbers of erased nodes and relationships by label."""
+    counts = Counter[str]()
     for source_id in source_ids:
         for name in ("erase_subgraphs_triples", "erase_subgraphs", "erase_subgraphs_calls", "erase_sources"):
-            counts += session.run(name, namespace=namespace, source_id=source_id)
+            for row in session.run(name, namespace=namespace, source_id=source_id):
+                counts[row["label"]] += row["number"]
     return counts
 
 

@@ -59,9 +59,8 @@ class SharedCommunities(NamespacePart, CommunityStore):
 
     def _pages(self, *, vectors: bool) -> Iterator[Row]:
         """Yield communities by id, page by page. Each page is its own transaction, so that a slow reader keeps none open."""
-        values: dict[str, Any] = {"limit": PAGE, "vectors": vectors}
         after = ""
-        while page := self._rows("all_communities", after=after, **values):
+        while page := self._rows("all_communities", after=after, limit=PAGE, vectors=vectors):
             yield from page
             after = max(str(row["id"]) for row in page)
 
