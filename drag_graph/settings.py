@@ -316,6 +316,11 @@ def _neo4j_variables() -> dict[str, str]:
     return {name: value for name, variable in NEO4J_VARIABLES.items() if (value := os.environ.get(variable))}
 
 
+def _own_variables() -> dict[str, str]:
+    """Return the names of our variables in the environment, by setting."""
+    return {key.upper().removeprefix(PREFIX).lower(): key for key in os.environ if key.upper().startswith(PREFIX)}
+
+
 def _config_file(settings_cls: type[BaseSettings]) -> TomlConfigSettingsSource:
     try:
         return TomlConfigSettingsSource(settings_cls, Path(CONFIG_FILE))
@@ -329,8 +334,8 @@ def load_settings(flags: Mapping[str, Any] | None = None) -> Settings:
     Raises ConfigurationError with the name of the setting and the reason, never with the value of a secret.
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
-    for variable in os.environ:
-        if variable.upper().startswith(PREFIX) and variable.upper().removeprefix(PREFIX).lower() not in Settings.model_fields:
+    for name, variable in _own_variables().items():
+        if name not in Settings.model_fields:
             raise _unknown(variable, "variable of the environment")
     return _validated(given)
 
@@ -372,12 +377,8 @@ def origins(flags: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Return the source of each setting's value: `flag`, a variable, the name of the file, or `default`."""
     flagged = {name for name, value in (flags or {}).items() if value is not None}
     in_file = set(_config_file(Settings)())
-    variables = {
-        key.upper().removeprefix(PREFIX).lower(): key
-        for key in os.environ
-        if key.upper().startswith(PREFIX) and os.environ[key]
-    }
-    variables = {name: NEO4J_VARIABLES[name] for name in _neo4j_variables()} | variables
+    variables = {name: NEO4J_VARIABLES[name] for name in _neo4j_variables()}
+    variables |= {name: variable for name, variable in _own_variables().items() if os.environ[variable]}
     return {
         name: "flag" if name in flagged else variables.get(name, CONFIG_FILE if name in in_file else "default")
         for name in Settings.model_fields

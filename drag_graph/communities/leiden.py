@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import count
+from operator import attrgetter
 
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.ports.community_store import Community, CommunityChanges
@@ -210,6 +211,9 @@ def _fresh(part: GraphPart, used: set[str], namespace: str) -> str:
     return id_
 
 
+_counts = attrgetter("member_hash", "things", "edges", "sources")
+
+
 def changes_of(wanted: Sequence[Community], stored: Sequence[Community]) -> CommunityChanges:
     """Return the changes that turn the stored communities into the wanted ones."""
     before = {item.id: item for item in stored}
@@ -221,7 +225,3 @@ def changes_of(wanted: Sequence[Community], stored: Sequence[Community]) -> Comm
         joined=sorted((entity, id_) for entity, id_ in is_in.items() if was_in.get(entity) != id_),
         gone=sorted(before.keys() - {item.id for item in wanted}),
     )
-
-
-def _counts(item: Community) -> tuple[str, int, int, int]:
-    return item.member_hash, item.things, item.edges, item.sources

@@ -63,8 +63,7 @@ class LadybugCommunities(LadybugPart, SharedCommunities):
     vectors_at_once = 32
 
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
-        (pairs,) = self._access.search.index("communities").nearest(np.asarray([vector], dtype=np.float32), k)
-        scores = dict(pairs)
+        scores = dict(self._access.search.index("communities").nearest(np.asarray([vector], dtype=np.float32), k)[0])
         rows = self._rows("read_communities", ids=list(scores)) if scores else []
         return hits_of(({**row, "score": scores[row["id"]]} for row in rows), k)
 
@@ -82,11 +81,9 @@ class LadybugConcepts(LadybugPart, SharedConcepts):
     vectors_at_once = 32
 
     def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
-        def write(session: LadybugTransaction) -> Result:
+        with self._access.writing() as session:
             session.changed_vectors, session.changed_links = changed_vectors, True
             return work(session.run)
-
-        return self._access.in_writing(write)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

@@ -66,7 +66,13 @@ class TextIndex:
             self._file = self._file.copied()  # the other is not closed: another thread may be reading it
         with self._file.writing() as connection:
             known = connection.execute(_STATE).fetchone()
-            self._apply(connection, session, namespace)
+            stored = {row["id"]: row["revision"] for row in session.run("index_sources", namespace=namespace)}
+            indexed = dict(connection.execute("SELECT id, revision FROM source"))
+            changed = [id_ for id_, revision in stored.items() if indexed.get(id_) != revision]
+            for page in pages([id_ for id_ in indexed if indexed[id_] != stored.get(id_)], SOURCES_AT_ONCE):
+                _remove(connection, page)
+            for page in pages(changed, SOURCES_AT_ONCE):
+                _add(connection, session, namespace, page, stored)
             if known is None or known[1] != state[1]:
                 _renew_nodes(connection, session.run("index_nodes", namespace=namespace))
             connection.execute("DELETE FROM state")
@@ -116,16 +122,6 @@ class TextIndex:
                 break
             wanted.append(term)
         return wanted
-
-    def _apply(self, connection: sqlite3.Connection, session: LadybugTransaction, namespace: str) -> None:
-        """Remove and add what differs from the store."""
-        stored = {row["id"]: row["revision"] for row in session.run("index_sources", namespace=namespace)}
-        known = dict(connection.execute("SELECT id, revision FROM source"))
-        changed = [id_ for id_, revision in stored.items() if known.get(id_) != revision]
-        for page in pages([id_ for id_ in known if known[id_] != stored.get(id_)], SOURCES_AT_ONCE):
-            _remove(connection, page)
-        for page in pages(changed, SOURCES_AT_ONCE):
-            _add(connection, session, namespace, page, stored)
 
     def _open(self) -> SqliteFile:
         with suppress(StoreUnfit):

@@ -39,8 +39,8 @@ class SharedConcepts(NamespacePart, ConceptStore):
         )
 
     def _unlinked(self, run: Run, source_ids: Sequence[str]) -> list[Row]:
-        rows = run_by_ids(run, "unlinked_parts", source_ids, namespace=self._namespace)
-        return [row for row in rows if row["text"] is not None]
+        parts = run_by_ids(run, "unlinked_parts", source_ids, namespace=self._namespace)
+        return [row for row in parts if row["text"] is not None]
 
     def write(self, changes: Changes) -> Written:
         concepts = {item.id for item in (*changes.concepts, *changes.named)}
@@ -179,8 +179,7 @@ def _concept(row: Row, **more: Any) -> Concept:
 
 
 def _same_as(row: Row) -> SameAs:
-    ends = sorted((row[end], row[f"{end}_name"]) for end in ("left", "right"))
-    (left, left_name), (right, right_name) = ends
+    (left, left_name), (right, right_name) = sorted((row[end], row[f"{end}_name"]) for end in ("left", "right"))
     return SameAs(
         row["id"], left, right, row["method"], row["score"], row["created_at"], row["undone_at"], left_name, right_name
     )

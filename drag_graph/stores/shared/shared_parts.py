@@ -128,7 +128,7 @@ class SharedCorrections(NamespacePart):
     def erase(self, run: Run, sources: Sequence[str], answer_ids: Collection[str]) -> None:
         """Erase the corrections of erased sources and answers."""
         if sources or answer_ids:
-            self._run(run, "erase_corrections", source_ids=list(sources), target_ids=list(answer_ids))
+            run("erase_corrections", namespace=self._namespace, source_ids=list(sources), target_ids=list(answer_ids))
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the corrections as `GraphStore.records` does."""

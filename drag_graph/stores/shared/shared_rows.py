@@ -140,10 +140,7 @@ def damaged(what: str) -> StoreUnfit:
 
 
 def _sorted(name: str, own: Row, rows: Iterable[Row]) -> Sequence[Row]:
-    ordered = sorted(rows, key=lambda row: (row[name], row["id"]))
-    for row in ordered:
-        row.update(own)
-    return ordered
+    return sorted(({**row, **own} for row in rows), key=lambda row: (row[name], row["id"]))
 
 
 _OF_THE_SOURCE = frozenset({"settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at"})

@@ -64,13 +64,11 @@ class NamespacePart:
         self._access = access
         self._namespace = access.namespace
 
-    def _run(self, run: Run, name: str, **values: Any) -> list[Row]:
-        return run(name, namespace=self._namespace, **values)
-
     def _rows(self, name: str, **values: Any) -> list[Row]:
         """Return the rows of a statement in a reading transaction of its own."""
-        return self._access.in_reading(lambda session: self._run(session.run, name, **values))
+        return self._access.in_reading(lambda session: session.run(name, namespace=self._namespace, **values))
 
     def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
         """Run a statement over rows, a few at a time, and return its rows."""
-        return [row for page in pages(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=page)]
+        row_pages, namespace = pages(rows, at_once or self.rows_at_once), self._namespace
+        return [row for page in row_pages for row in run(name, namespace=namespace, rows=page)]
