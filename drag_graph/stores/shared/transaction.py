@@ -70,5 +70,5 @@ class NamespacePart:
 
     def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
         """Run a statement over rows, a few at a time, and return its rows."""
-        row_pages, namespace = pages(rows, at_once or self.rows_at_once), self._namespace
-        return [row for page in row_pages for row in run(name, namespace=namespace, rows=page)]
+        values = {"namespace": self._namespace}
+        return [row for page in pages(rows, at_once or self.rows_at_once) for row in run(name, **values, rows=page)]
