@@ -22,7 +22,7 @@ from drag_graph.stores.ladybug.subgraphs import read_subgraphs
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
 from drag_graph.stores.shared.shared_parts import SharedCommunities, SharedRegistry, hit_of, hits_of
 from drag_graph.stores.shared.shared_store import LAST, SharedStore
-from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction
+from drag_graph.stores.shared.transaction import ALL, NamespacePart, Result, Row, Run, Transaction
 
 
 class LadybugPart(NamespacePart):
@@ -100,10 +100,6 @@ class LadybugConcepts(LadybugPart, SharedConcepts):
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         return self._access.search.index("similar").nearest(vectors, k, floor=floor)
-
-
-ALL = 2**62
-"""More rows than there are."""
 
 
 class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):

@@ -9,11 +9,10 @@ from drag_graph.graph.paging import pages
 from drag_graph.ports.concept_store import Changes, Concept, ConceptStore, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.shared_rows import node, same_as_record
-from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, run_by_ids
+from drag_graph.stores.shared.transaction import ALL, NamespacePart, Result, Row, Run, run_by_ids
 
 PAGE = 2000
 _TRIES = 5
-_ALL = 2**62
 
 
 class SharedConcepts(NamespacePart, ConceptStore):
@@ -167,7 +166,7 @@ def abandoned_concepts(run: Run, namespace: str) -> list[str]:
     undone = {row["id"]: row["is_undone"] for row in run("abandoned_concepts", namespace=namespace)}
     named = set[str]()
     if any(undone.values()):
-        waiting = [row["id"] for row in run("waiting", namespace=namespace, limit=_ALL) if row["kind"] == "source"]
+        waiting = [row["id"] for row in run("waiting", namespace=namespace, limit=ALL) if row["kind"] == "source"]
         parts = run_by_ids(run, "unlinked_parts", waiting, namespace=namespace)
         named = {concept_id(namespace, concept_key(row["text"])) for row in parts if row["kind"] == "entity"}
     # On Neo4j a concept that another transaction erases between match and read has no properties.

@@ -46,6 +46,8 @@ class Access(GraphStore, Protocol):
 
 
 IDS_AT_ONCE = 100
+ALL = 2**62
+"""More rows than there are."""
 
 
 def run_by_ids(run: Run, name: str, ids: Iterable[str], key: str = "ids", **values: Any) -> list[Row]:
