@@ -124,8 +124,9 @@ class TextIndex:
         return wanted
 
     def _open(self) -> SqliteFile:
-        with suppress(StoreUnfit):
-            return SqliteFile(_KIND, self._path, read_only=self._read_only)
+        if self._path.exists() or not self._read_only:
+            with suppress(StoreUnfit):
+                return SqliteFile(_KIND, self._path, read_only=self._read_only)
         if not self._read_only:
             with suppress(OSError, StoreUnfit):
                 delete_files(self._path)  # damaged, or of another version: it is made again
