@@ -97,10 +97,9 @@ def _connect(ray: Any, address: str) -> None:
     def work() -> None:
         try:
             ray.init(address=address, configure_logging=False, log_to_driver=False)
+            outcome.append(None)
         except (RuntimeError, OSError, ValueError, AssertionError) as error:
             outcome.append(ModelUnavailable(f"Cannot use the Ray cluster at {address}: {_line(error)}.", hint=_HINT))
-        else:
-            outcome.append(None)
 
     thread = threading.Thread(target=work, name="ray-connect", daemon=True)
     thread.start()

@@ -137,8 +137,7 @@ class TextIndex:
 def delete_files(path: Path) -> None:
     """Delete an index: the log first, because SQLite would replay it into the next one."""
     for suffix in ("-wal", "-shm", ""):
-        with suppress(FileNotFoundError):
-            path.with_name(f"{path.name}{suffix}").unlink()
+        path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
 
 def _remove(connection: sqlite3.Connection, source_ids: Sequence[str]) -> None:
