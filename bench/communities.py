@@ -16,20 +16,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from drag_graph.communities.leiden import WholeGraph, partition
-from drag_graph.communities.matching import ids_of
+from drag_graph.communities.leiden import WholeGraph, ids_of, partition
 from drag_graph.communities.summaries import Summary
 from drag_graph.compose.store_opening import open_store
 from drag_graph.distill.query_distillation import Usage
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.graph.paging import pages
 from drag_graph.jobs.community_job import CommunityRun
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.community_store import Community
 from drag_graph.ports.concept_store import Changes, Concept
-from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import GraphStore, LinkedEdge
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_subgraph
 

@@ -14,7 +14,7 @@ from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs
 
 from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
-from drag_graph.stores.ladybug.subgraph_reading import PARTS
+from drag_graph.stores.ladybug.subgraphs import PARTS
 
 BLOCK = 500
 """Queries a `save`, which is one transaction."""

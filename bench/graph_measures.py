@@ -10,7 +10,7 @@ from typing import Any
 from graph_raw import Raw, row_of
 from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs, vector_of
 
-from drag_graph.concurrency.coalesce import RequestCoalescer
+from drag_graph.concurrency.threads import RequestCoalescer
 from drag_graph.model import Subgraph
 from drag_graph.ports.graph_store import GraphStore, SaveOutcome
 from drag_graph.testing.finding import nearest_queries, query_ids

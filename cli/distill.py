@@ -10,7 +10,7 @@ from .output import AS_JSON, exit_with, refuse, report_of
 
 if TYPE_CHECKING:
     from drag_graph.app.questions import Questions
-    from drag_graph.jobs.run_report import RunReport
+    from drag_graph.jobs.distill_job import RunReport
     from drag_graph.settings import Settings
 
     from .service_client import JobReport, ServiceClient

@@ -13,8 +13,8 @@ from .render import SHORT, console, estimate, fields, shorten, table, unread
 if TYPE_CHECKING:
     from drag_graph.app.distilling import RefreshEstimate
     from drag_graph.app.runs_group import RunDetails, RunList
+    from drag_graph.jobs.distill_job import RunReport
     from drag_graph.jobs.ingest_job import IngestReport
-    from drag_graph.jobs.run_report import RunReport
     from drag_graph.ports.run_journal import QueryResult
 
     from .service_client import JobReport

@@ -58,21 +58,17 @@ __all__ = [
     "Withheld",
     "__version__",
 ]
-_MODULES = {
-    **dict.fromkeys(("AsyncDragGraph", "DragGraph", "RunHandle"), "app"),
-    "Audit": "app.answer_tracing",
-    **dict.fromkeys(("GivenAnswer", "GivenAnswers"), "app.answer_results"),
-    **dict.fromkeys(("BudgetReached", "ConfigurationError", "DragGraphError", "Interrupted", "ModelError"), "errors"),
-    **dict.fromkeys(("NotStored", "ReplyError", "StoreError", "Withheld"), "errors"),
-    "Correction": "ports.correction_store",
-    "RunProgress": "jobs.runner",
-    "Settings": "settings",
-}
-"""The module of each public name that is not in `model`."""
+_MODULES = (
+    *("errors", "model", "settings", "ports.correction_store", "jobs.runner"),
+    *("app.answer_results", "app.answer_tracing", "app"),
+)
+"""The modules with the public names. Those that take long to load come last."""
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use. Raises AttributeError for any other name."""
-    if name not in __all__:
-        raise AttributeError(f"module 'drag_graph' has no attribute {name!r}")
-    return getattr(import_module(f"drag_graph.{_MODULES.get(name, 'model')}"), name)
+    if name in __all__:
+        for module in (import_module(f"drag_graph.{place}") for place in _MODULES):
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module 'drag_graph' has no attribute {name!r}")

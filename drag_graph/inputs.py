@@ -59,16 +59,9 @@ def parse_lines(lines: Iterable[bytes], *, namespace: str, domain: Domain | None
         if not content.strip():
             continue
         try:
-            yield InputLine(number, parse_line(content, namespace=namespace, domain=domain))
+            yield InputLine(number, query_of(json_object(content), namespace=namespace, domain=domain))
         except QueryInvalid as error:
             yield InputLine(number, problem=str(error))
-
-
-def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> Query:
-    """Return the query of one JSON line. Raises QueryInvalid with the reason."""
-    if len(line) > LINE_LIMIT:
-        raise QueryInvalid(f"The line is longer than {LINE_LIMIT:,} bytes.")
-    return query_of(json_object(line), namespace=namespace, domain=domain)
 
 
 def query_of(document: Mapping[str, Any], *, namespace: str, domain: Domain | None = None) -> Query:
@@ -88,7 +81,9 @@ def query_of(document: Mapping[str, Any], *, namespace: str, domain: Domain | No
 
 
 def json_object(line: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line. Raises QueryInvalid, also for NaN and infinite numbers."""
+    """Return the JSON object of a line. Raises QueryInvalid, also for NaN, infinite numbers, and a line that is too long."""
+    if len(line) > LINE_LIMIT:
+        raise QueryInvalid(f"The line is longer than {LINE_LIMIT:,} bytes.")
     try:
         document = json.loads(line.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
     except UnicodeDecodeError as error:

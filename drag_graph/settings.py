@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings.sources import InitSettingsSource, PydanticBaseSettingsSource, TomlConfigSettingsSource
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
@@ -49,6 +50,10 @@ NEO4J_VARIABLES = {
 DEFAULT_STORE = ".drag-graph/graph.lbug"
 
 
+def _key_for(role: Role) -> Any:
+    return Field(SecretStr(""), description=f"Key for the {role}'s server. Defaults to the provider's own variable.")
+
+
 class Settings(BaseSettings):
     """The configuration of a command or an application. Unknown keys in `drag-graph.toml` are errors."""
 
@@ -79,16 +84,12 @@ class Settings(BaseSettings):
         description="Embedder: auto (the store's), lexical, minilm, sentence-transformers:NAME, a folder, or a LiteLLM name.",
     )
     embedder_base_url: BaseUrl = Field("", description="Address of the embedder's OpenAI-compatible server.")
-    embedder_api_key: SecretStr = Field(
-        SecretStr(""), description="Key for the embedder's server. Defaults to the provider's own variable."
-    )
+    embedder_api_key: SecretStr = _key_for("embedder")
 
     # The teacher
     teacher: Place = Field("", description="Teacher: a LiteLLM model, gguf:FILE, curated:FILE or tape:FILE.")
     teacher_base_url: BaseUrl = Field("", description="Address of the teacher's OpenAI-compatible server.")
-    teacher_api_key: SecretStr = Field(
-        SecretStr(""), description="Key for the teacher's server. Defaults to the provider's own variable."
-    )
+    teacher_api_key: SecretStr = _key_for("teacher")
     teacher_timeout: Seconds = Field(120.0, description="Time limit of one call in seconds.")
     teacher_temperature: Temperature | None = Field(None, description="Temperature of the teacher's evidence. Defaults to 0.7.")
     teacher_max_tokens: PositiveInt = Field(TEACHER_TOKENS, description="Maximum number of tokens in a reply of the teacher.")
@@ -151,9 +152,7 @@ class Settings(BaseSettings):
         "nearest", min_length=1, description="Student: nearest, gguf:FILE, transformers:NAME, or a LiteLLM model."
     )
     student_base_url: BaseUrl = Field("", description="Address of the student's OpenAI-compatible server.")
-    student_api_key: SecretStr = Field(
-        SecretStr(""), description="Key for the student's server. Defaults to the provider's own variable."
-    )
+    student_api_key: SecretStr = _key_for("student")
     student_timeout: Seconds = Field(120.0, description="Time limit of one call in seconds.")
     quantisation: Literal["auto", "none", "8bit", "4bit"] = Field(
         "auto", description="Precision of a transformers student. `auto` lowers it if memory is short."
@@ -182,9 +181,7 @@ class Settings(BaseSettings):
     )
     reranker: Place = Field("", description="Model that reorders lines: a rerank model, transformers:NAME or gguf:FILE.")
     reranker_base_url: BaseUrl = Field("", description="Address of the reranker's server, which has the path /rerank.")
-    reranker_api_key: SecretStr = Field(
-        SecretStr(""), description="Key for the reranker's server. Defaults to the provider's own variable."
-    )
+    reranker_api_key: SecretStr = _key_for("reranker")
 
     # A site of a cloud (docs/how-to/sites.md)
     candidates: PositiveInt = Field(
@@ -210,9 +207,7 @@ class Settings(BaseSettings):
     # Communities
     summariser: Place = Field("rules", min_length=1, description="Summariser: rules, a LiteLLM model, gguf:FILE, or tape:FILE.")
     summariser_base_url: BaseUrl = Field("", description="Address of the summariser's OpenAI-compatible server.")
-    summariser_api_key: SecretStr = Field(
-        SecretStr(""), description="Key for the summariser's server. Defaults to the provider's own variable."
-    )
+    summariser_api_key: SecretStr = _key_for("summariser")
     community_resolution: Annotated[float, Field(gt=0)] = Field(
         1.0, description="Leiden resolution: a higher value finds more and smaller communities."
     )
@@ -223,17 +218,16 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("warning", description="Lowest level of logged events.")
 
     @classmethod
-    def settings_customise_sources(
+    def settings_customise_sources(  # type: ignore[override]
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        **_others: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources in order of precedence: flags, DRAG_GRAPH_*, NEO4J_*, the file. No .env file is read."""
-        del dotenv_settings, file_secret_settings
-        return (init_settings, env_settings, _Neo4jVariables(settings_cls), _config_file(settings_cls))
+        neo4j = InitSettingsSource(settings_cls, _neo4j_variables())
+        return (init_settings, env_settings, neo4j, _config_file(settings_cls))
 
     @field_validator("*", mode="before")
     @classmethod
@@ -317,15 +311,14 @@ class Settings(BaseSettings):
         return (*store, *databases, *logs, *others, *inputs)
 
 
-class _Neo4jVariables(PydanticBaseSettingsSource):
-    """The variables that Neo4j's own tools read."""
+def _neo4j_variables() -> dict[str, str]:
+    """Return the values of the variables that Neo4j's own tools read, by setting."""
+    return {name: value for name, variable in NEO4J_VARIABLES.items() if (value := os.environ.get(variable))}
 
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        del field
-        return os.environ.get(NEO4J_VARIABLES.get(field_name, "")), field_name, False
 
-    def __call__(self) -> dict[str, Any]:
-        return {name: value for name, variable in NEO4J_VARIABLES.items() if (value := os.environ.get(variable))}
+def _own_variables() -> dict[str, str]:
+    """Return the names of our variables in the environment, by setting."""
+    return {key.upper().removeprefix(PREFIX).lower(): key for key in os.environ if key.upper().startswith(PREFIX)}
 
 
 def _config_file(settings_cls: type[BaseSettings]) -> TomlConfigSettingsSource:
@@ -341,8 +334,8 @@ def load_settings(flags: Mapping[str, Any] | None = None) -> Settings:
     Raises ConfigurationError with the name of the setting and the reason, never with the value of a secret.
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
-    for variable in os.environ:
-        if variable.upper().startswith(PREFIX) and variable.upper().removeprefix(PREFIX).lower() not in Settings.model_fields:
+    for name, variable in _own_variables().items():
+        if name not in Settings.model_fields:
             raise _unknown(variable, "variable of the environment")
     return _validated(given)
 
@@ -385,12 +378,8 @@ def origins(flags: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Return the source of each setting's value: `flag`, a variable, the name of the file, or `default`."""
     flagged = {name for name, value in (flags or {}).items() if value is not None}
     in_file = set(_config_file(Settings)())
-    variables = {
-        key.upper().removeprefix(PREFIX).lower(): key
-        for key in os.environ
-        if key.upper().startswith(PREFIX) and os.environ[key]
-    }
-    variables = {name: variable for name, variable in NEO4J_VARIABLES.items() if os.environ.get(variable)} | variables
+    variables = {name: NEO4J_VARIABLES[name] for name in _neo4j_variables()}
+    variables |= {name: variable for name, variable in _own_variables().items() if os.environ[variable]}
     return {
         name: "flag" if name in flagged else variables.get(name, CONFIG_FILE if name in in_file else "default")
         for name in Settings.model_fields

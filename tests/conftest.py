@@ -31,8 +31,7 @@ from workers import PASSWORD, is_worker, never_executed, run_server, shared_fold
 
 from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.stores.neo4j.server import stop_server
-from drag_graph.stores.neo4j.server.libraries import find_java
-from drag_graph.stores.neo4j.server.releases import release_of
+from drag_graph.stores.neo4j.server.libraries import find_java, release_of
 from drag_graph.testing.server import ScriptedServer
 
 GUARD = Path(__file__).parent / "guard"

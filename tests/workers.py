@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from drag_graph.stores.neo4j.server import start_server, stop_server
-from drag_graph.stores.neo4j.server.releases import release_of
+from drag_graph.stores.neo4j.server.libraries import release_of
 from drag_graph.stores.shared import cypher_files
 
 PASSWORD = "a-password-for-tests"

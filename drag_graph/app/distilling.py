@@ -16,7 +16,7 @@ from drag_graph.compose.session import Session, estimate_basis
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.cost_estimate import estimate
 from drag_graph.errors import ConfigurationError
-from drag_graph.jobs.run_report import RunReport
+from drag_graph.jobs.distill_job import RunReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.jobs.stale_queries import KIND, Due, due, stale_lines, stale_source
 from drag_graph.ledger import Ledger

@@ -8,7 +8,7 @@ from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.document_setup import make_communities
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, NotStored
-from drag_graph.graph.names import concept_id, concept_key, same_as_id
+from drag_graph.graph.name_forms import concept_id, concept_key, same_as_id
 from drag_graph.jobs.community_job import CommunityReport
 from drag_graph.jobs.link_job import LinkReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter, RunProgress

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from drag_graph.app.resources import ResourceUser
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.manage.verification import problems
-from drag_graph.ports.graph_store import GraphStore, Problem
-from drag_graph.ports.query_rows import QueryRows
+from drag_graph.ports.graph_store import GraphStore, Problem, QueryRows
 
 if TYPE_CHECKING:
     from drag_graph.app.store_erasing import ErasureReport
@@ -102,7 +101,7 @@ class StoreGroup(ResourceUser):
         Raises StoreUnavailable if it does not start, ConfigurationError for an unusable folder or port.
         """
         from drag_graph.stores.neo4j.server import start_server
-        from drag_graph.stores.neo4j.server.releases import release_of
+        from drag_graph.stores.neo4j.server.libraries import release_of
 
         password = self._resources.settings.neo4j_password.get_secret_value()
         return start_server(

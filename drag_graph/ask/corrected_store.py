@@ -17,8 +17,7 @@ from drag_graph.model import Subgraph
 from drag_graph.ports.community_store import CommunityStore
 from drag_graph.ports.correction_store import RejectedClaims
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, GraphSearch, Restriction, Unit
-from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import GraphStore, LinkedEdge
 from drag_graph.ports.vectors import Vectors
 
 

@@ -11,12 +11,11 @@ from drag_graph.graph.edge_strength import confidence_of_things, strongest
 from drag_graph.manage.graph_statistics import names_of
 from drag_graph.model import Query
 from drag_graph.ports.community_store import Community
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import LinkedEdge
 from drag_graph.ports.model_roles import Teacher, TeacherRequest
 from drag_graph.ports.question_gate import LookFor
 from drag_graph.ports.teacher_replies import SummariesReply
 
-RULES = "rules"
 RULES_VERSION = "rules/1"
 PROMPT_VERSION = "summary/1"
 MOST_EDGES = 40
@@ -66,9 +65,7 @@ class Summariser(Protocol):
 class RuleSummariser:
     """Lists the most central things and the strongest statements, without a model."""
 
-    @property
-    def name(self) -> str:
-        return RULES_VERSION
+    name = RULES_VERSION
 
     def summarise(self, community: Community, edges: Sequence[LinkedEdge], usage: Usage) -> Summary:
         del community, usage

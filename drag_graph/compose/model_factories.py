@@ -202,7 +202,7 @@ def file_teacher(name: str) -> Teacher:
         from drag_graph.models.teachers.curated_teacher import CuratedTeacher
 
         return CuratedTeacher(Path(place).expanduser())
-    from drag_graph.ledger.tape_files import TapeTeacher
+    from drag_graph.ledger.tape import TapeTeacher
 
     return TapeTeacher(Path(place).expanduser())
 

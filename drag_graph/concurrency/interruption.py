@@ -2,9 +2,8 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from drag_graph.errors import Interrupted
 from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
@@ -86,26 +85,31 @@ def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
     A KeyboardInterrupt between any two instructions could leave results half recorded. `act` must be safe in a signal handler.
     Outside the main thread, and if Ctrl-C is already handled, nothing changes.
     """
-    plain = signal.default_int_handler
     in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or signal.getsignal(signal.SIGINT) is not plain:
+    if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-
     # Service managers, and a machine that shuts down, send SIGTERM.
-    before: dict[signal.Signals, Any] = {signal.SIGINT: plain}
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        before[signal.SIGTERM] = signal.SIG_DFL
+    has_default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    with _handled([signal.SIGINT, *([signal.SIGTERM] if has_default else [])], act, once=True):
+        yield
+
+
+@contextmanager
+def _handled(numbers: Sequence[signal.Signals], act: Callable[[], None], *, once: bool = False) -> Iterator[None]:
+    """Call `act` at these signals, or at the first one, and restore their handlers at the end of the block."""
+    before = {number: signal.getsignal(number) for number in numbers}
 
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
     def handle(_number: int, _frame: object) -> None:
-        restore()
+        if once:
+            restore()
         act()
 
-    for number in before:
+    for number in numbers:
         signal.signal(number, handle)
     try:
         yield
@@ -143,9 +147,5 @@ def on_end(act: Callable[[], None]) -> Iterator[None]:
     If Ctrl-C is ignored, as for a process started in the background of a shell, it stays ignored.
     """
     numbers = [signal.SIGTERM] if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else [signal.SIGTERM, signal.SIGINT]
-    before = {number: signal.signal(number, lambda _number, _frame: act()) for number in numbers}
-    try:
+    with _handled(numbers, act):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

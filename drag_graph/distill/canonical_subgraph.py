@@ -12,10 +12,8 @@ from dataclasses import dataclass, field, replace
 from drag_graph.distill.entity_merging import COMPARED, Thresholds, merge_entities, merge_predicates, predicate_text
 from drag_graph.distill.evidence_ranking import cosines
 from drag_graph.distill.triple_extraction import RawTriple
-from drag_graph.graph.contradictions import pointed_at, sounds_like_pronoun
-from drag_graph.graph.name_forms import clean, predicate_key, spaced
-from drag_graph.graph.names import canonical_name
-from drag_graph.graph.opposition import with_opposition
+from drag_graph.graph.contradictions import pointed_at, sounds_like_pronoun, with_opposition
+from drag_graph.graph.name_forms import canonical_name, clean, predicate_key, spaced
 from drag_graph.identity import content_id, triple_id
 from drag_graph.model import Entity, Source, Triple, sentence_of
 from drag_graph.ports.vectors import Vectors

@@ -5,12 +5,14 @@ returns the reason why two names, predicates or statements differ, in words that
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.name_forms import ARTICLES, PREPOSITIONS, clean, entity_words, fold, predicate_words, spelt_out, tokens
+from drag_graph.graph.number_conflicts import conflicting_values
 from drag_graph.graph.word_lists import word_groups, word_list, word_table
+from drag_graph.model import Triple
 
 _NEGATIONS = word_list("negations")
 _TITLES = word_list("titles")
@@ -69,7 +71,7 @@ def predicates_differ(first: str, second: str) -> str:
         or _negation_differs(one, two)
         or _direction_differs(one, two)
         or _opposed(only_one, only_two)
-        or _comparison_differs(one, two)
+        or ("different comparisons" if one != two and "than" in {*one, *two} else "")  # "larger than" and "smaller than"
         or _says_too_little(one, two)
     )
 
@@ -146,14 +148,10 @@ def _numbers(text: str) -> list[str]:
             numbers.append(_NUMBERS[low])
         elif low in _ROMAN and previous and word.isupper():
             numbers.append(_ROMAN[low])
-        elif len(word) == 1 and word.isupper() and _designates(previous, last=place == len(words) - 1):
+        elif len(word) == 1 and word.isupper() and previous and (place == len(words) - 1 or previous[0].islower()):
+            # The letter names a kind ("hepatitis A"), and is no initial of a person.
             numbers.append({"i": "1"}.get(low, low))
     return sorted(numbers)
-
-
-def _designates(previous: str, *, last: bool) -> bool:
-    """Whether a capital letter after `previous` names a kind ("hepatitis A"), and is no initial of a person."""
-    return bool(previous) and (last or previous[0].islower())
 
 
 def _difference(one: tuple[str, ...], two: tuple[str, ...]) -> tuple[list[str], list[str]]:
@@ -247,12 +245,6 @@ def _direction_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
     return "opposite directions" if turned else ""
 
 
-def _comparison_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
-    """Tell comparisons apart: "larger than" is the same only with the same words."""
-    compared = "than" in one or "than" in two
-    return "different comparisons" if compared and one != two else ""
-
-
 def _says_too_little(one: tuple[str, ...], two: tuple[str, ...]) -> str:
     light = {("be",), ("have",), ("do",), ("can",)}
     return "a bare auxiliary is near to everything" if one != two and (one in light or two in light) else ""
@@ -271,3 +263,44 @@ def pointed_at(text: str) -> str:
     cleaned = clean(text)
     match = _POINTING.match(cleaned)
     return cleaned[match.end() :] if match else ""
+
+
+_REPEATABLE, _ONCE = word_list("repeatable"), word_list("once")
+
+
+def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:
+    """Return the triples, each with what contradicts it (`Triple.opposes`): predicates of its pair, other numbers or dates."""
+    items = tuple(triples)
+    by_number = _other_numbers(items)
+    keys: dict[tuple[str, str], set[str]] = {}
+    for item in items:
+        keys.setdefault((item.subject_id, item.object_id), set()).add(item.predicate_key)
+    denied = {pair: contradicted(parallel) for pair, parallel in keys.items()}
+    result = []
+    for item in items:
+        keys_of_pair = denied[item.subject_id, item.object_id].get(item.predicate_key, set())
+        opposed = tuple(sorted(keys_of_pair | by_number.get((item.subject_id, item.claim), set())))
+        result.append(item.model_copy(update={"opposes": opposed}) if opposed != item.opposes else item)
+    return tuple(result)
+
+
+def _other_numbers(triples: Sequence[Triple]) -> dict[tuple[str, str], set[str]]:
+    """Return the claims, by subject and claim, with the same subject and predicate and an object of another number or date.
+
+    What one evidence states together is a list ("won in 1998 and 2002"). Most events can repeat: only what happens once, or is
+    due, has one date.
+    """
+    groups: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for item in triples:
+        evidence = groups.setdefault((item.subject_id, item.predicate_key), {}).setdefault(item.object, set())
+        evidence.add(item.evidence_id)
+    rivals: dict[tuple[str, str], set[str]] = {}
+    for (subject_id, key), objects in groups.items():
+        words = set(key.split("_"))
+        if len(objects) == 1 or words & _REPEATABLE:
+            continue
+        for one, two in conflicting_values(sorted(objects), dates=bool(words & _ONCE)):
+            if not objects[one] & objects[two]:
+                rivals.setdefault((subject_id, f"{key} {one}"), set()).add(f"{key} {two}")
+                rivals.setdefault((subject_id, f"{key} {two}"), set()).add(f"{key} {one}")
+    return rivals

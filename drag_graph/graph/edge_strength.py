@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import LinkedEdge
 
 
 def strongest(edges: Sequence[LinkedEdge], number: int) -> list[LinkedEdge]:

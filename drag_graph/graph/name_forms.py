@@ -1,16 +1,18 @@
-"""Surface forms to comparable keys: cleaning, word endings, acronyms.
+"""Surface forms to comparable keys: cleaning, word endings, acronyms; the names of entities and concepts.
 
 English rules of this project's own making; a word that no rule knows stays as it is. Nothing here needs a model.
 """
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.search_terms import SIGNS, folded
 from drag_graph.graph.word_lists import word_list, word_table
+from drag_graph.identity import content_id
 
 ARTICLES = word_list("articles")
 REMEMBERED = 4_096
@@ -145,15 +147,12 @@ def predicate_words(text: str) -> tuple[str, ...]:
     plain = [spelling(verb(word)) for word in folded if word not in ARTICLES]
     while len(plain) > 2 and plain[0] in AUXILIARIES and plain[-1] in PREPOSITIONS and folded[-2] != plain[-2]:  # noqa: PLR2004
         plain = plain[1:]
-    if len(plain) > 1 and plain[0] == "have" and (plain[1] == "be" or _is_participle(folded[1], plain[1])):
-        plain = plain[1:]
+    if len(plain) > 1 and plain[0] == "have":
+        is_participle = folded[1] != plain[1] and not folded[1].endswith(("s", "ing"))
+        plain = plain[1:] if plain[1] == "be" or is_participle else plain
     if len(plain) > 1 and plain[0] == "do" and plain[1] == "not":
         plain = plain[1:]
     return tuple(plain)
-
-
-def _is_participle(written: str, plain: str) -> bool:
-    return written != plain and not written.endswith(("s", "ing"))
 
 
 def predicate_key(text: str) -> str:
@@ -217,3 +216,48 @@ def _spells(letters: str, words: list[str]) -> bool:
         if _spells(remaining, words[1:]):
             return True
     return False
+
+
+def concept_key(name: str) -> str:
+    """Return the normal name: case, accents, articles, hyphens, British spelling, plurals of plain words do not matter."""
+    return entity_key(name)
+
+
+def concept_id(namespace: str, key: str) -> str:
+    """Return the id of the concept of a normal name."""
+    return content_id(namespace, "concept", key)
+
+
+def same_as_id(namespace: str, one: str, other: str) -> str:
+    """Return the id of the judgement on two concepts, whichever is named first."""
+    return content_id(namespace, "same_as", *sorted((one, other)))
+
+
+def stronger_key(name: str) -> str:
+    """Return the normal name with every word in the singular, capitalised ones too ("Cells" is "cell")."""
+    return " ".join(noun(word) for word in entity_words(name))
+
+
+def canonical_name(counts: dict[str, int]) -> str:
+    """Return the name of an entity: a full name before its acronym, then the most frequent, then the shortest.
+
+    A leading article goes, unless it belongs to a proper name ("The Beatles"), and so does an acronym in brackets.
+    """
+    plain: Counter[str] = Counter()
+    for name, count in counts.items():
+        plain[_bare(name)] += count
+    names = sorted(plain)
+
+    def order(name: str) -> tuple[bool, int, int, bool, str]:
+        part = any(other != name and abbreviates(name, other) for other in names)
+        return (part, -plain[name], len(name), name[:1].isupper(), name)
+
+    return min(names, key=order)
+
+
+def _bare(name: str) -> str:
+    aside = acronym_aside(name)
+    words = (aside[0] if aside else name).split()
+    if len(words) > 1 and words[0].casefold() in ARTICLES and not words[1][0].isupper():
+        words = words[1:]
+    return " ".join(words)

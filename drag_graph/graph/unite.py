@@ -1,21 +1,16 @@
 """Add a second teacher's subgraph of a source to the stored one (no I/O)."""
 
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
+from drag_graph.graph.contradictions import with_opposition
 from drag_graph.graph.name_forms import common_words, entity_key, predicate_key
-from drag_graph.graph.opposition import with_opposition
 from drag_graph.identity import triple_id
-from drag_graph.model import Entity, Evidence, Subgraph, Triple
-from drag_graph.values import Value
+from drag_graph.model import Chunk, Entity, Evidence, Subgraph, TeacherCall, Triple
 
-Item = TypeVar("Item", bound=Value)
+Part = TypeVar("Part", bound=Chunk | TeacherCall | Evidence | Entity | Triple)
 _AND = "+"
-
-
-def united_hash(*hashes: str) -> str:
-    """Return the settings hash of a subgraph that was made under several: the sorted set of them."""
-    return _AND.join(sorted({part for item in hashes for part in item.split(_AND)}))
+"""Joins the settings hashes, sorted, of a subgraph that was made under several."""
 
 
 def is_made_under(stored: str, settings_hash: str) -> bool:
@@ -33,15 +28,15 @@ def united(stored: Subgraph, added: Subgraph) -> Subgraph:
     added = _under_stored_names(stored, added)
     return stored.model_copy(
         update={
-            "settings_hash": united_hash(stored.settings_hash, added.settings_hash),
+            "settings_hash": _AND.join(sorted({*stored.settings_hash.split(_AND), *added.settings_hash.split(_AND)})),
             "created_at": added.created_at,
             "expires_at": added.expires_at,
             "blind": stored.blind and added.blind,
-            "chunks": _union(stored.chunks, added.chunks),
-            "calls": _union(stored.calls, added.calls),
-            "evidence": _evidence(stored.evidence, added.evidence),
-            "entities": _entities(stored.entities, added.entities),
-            "triples": with_opposition(_triples(stored.triples, added.triples)),
+            "chunks": _merged(stored.chunks, added.chunks),
+            "calls": _merged(stored.calls, added.calls),
+            "evidence": _merged(stored.evidence, added.evidence, numbers=("position", "rank"), sets=("call_ids",)),
+            "entities": _merged(stored.entities, added.entities, sets=("variants",)),
+            "triples": with_opposition(_merged(stored.triples, added.triples, numbers=("rank",), sets=("call_ids",))),
         }
     )
 
@@ -67,47 +62,18 @@ def _under_stored_names(stored: Subgraph, added: Subgraph) -> Subgraph:
     return added.model_copy(update={"triples": tuple(triples), "entities": tuple(entities)})
 
 
-def _union(ours: Sequence[Item], theirs: Sequence[Item]) -> tuple[Item, ...]:
-    return tuple({getattr(item, "id", ""): item for item in (*theirs, *ours)}.values())
-
-
-def _evidence(ours: Sequence[Evidence], theirs: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    merged = {item.id: item for item in ours}
-    position, rank = _behind(item.position for item in ours), _behind(item.rank for item in ours)
+def _merged(
+    ours: Sequence[Part], theirs: Sequence[Part], *, numbers: Sequence[str] = (), sets: Sequence[str] = ()
+) -> tuple[Part, ...]:
+    """Return the parts of both by id. `numbers` of new parts continue after ours; a part of both has the `sets` of both."""
+    merged: dict[str, Any] = {item.id: item for item in ours}
+    first = {name: max((getattr(item, name) for item in ours), default=-1) + 1 for name in numbers}
     for item in theirs:
-        there = merged.get(item.id)
-        if there is None:
-            merged[item.id] = item.model_copy(update={"position": position + item.position, "rank": rank + item.rank})
-        else:
-            merged[item.id] = there.model_copy(update={"call_ids": _both(there.call_ids, item.call_ids)})
+        part = merged.get(item.id, item)
+        changes: dict[str, Any] = {name: tuple(sorted({*getattr(part, name), *getattr(item, name)})) for name in sets}
+        if item.id not in merged:
+            changes = {name: number + getattr(item, name) for name, number in first.items()}
+        elif isinstance(part, Triple) and isinstance(item, Triple):
+            changes["confidence"] = max(part.confidence, item.confidence)
+        merged[item.id] = part.model_copy(update=changes)
     return tuple(merged.values())
-
-
-def _triples(ours: Sequence[Triple], theirs: Sequence[Triple]) -> tuple[Triple, ...]:
-    merged = {item.id: item for item in ours}
-    rank = _behind(item.rank for item in ours)
-    for item in theirs:
-        there = merged.get(item.id)
-        if there is None:
-            merged[item.id] = item.model_copy(update={"rank": rank + item.rank})
-        else:
-            changes = {"call_ids": _both(there.call_ids, item.call_ids), "confidence": max(there.confidence, item.confidence)}
-            merged[item.id] = there.model_copy(update=changes)
-    return tuple(merged.values())
-
-
-def _entities(ours: Sequence[Entity], theirs: Sequence[Entity]) -> tuple[Entity, ...]:
-    merged = {item.id: item for item in ours}
-    for item in theirs:
-        there = merged.get(item.id)
-        variants = _both(there.variants, item.variants) if there else item.variants
-        merged[item.id] = (there or item).model_copy(update={"variants": variants})
-    return tuple(merged.values())
-
-
-def _both(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({*ours, *theirs}))
-
-
-def _behind(numbers: Iterable[int]) -> int:
-    return max(numbers, default=-1) + 1

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine
-from drag_graph.jobs.distill_job import Distiller, OnResult
-from drag_graph.jobs.run_report import RunReport
+from drag_graph.jobs.distill_job import Distiller, OnResult, RunReport
 from drag_graph.models.teachers.batch_teacher import BatchTeacher, recovery_hint
 from drag_graph.models.teachers.provider_batch_api import BatchState
 
@@ -36,10 +35,8 @@ class Rounds:
     _: KW_ONLY
     wait: bool = True
     longest_wait: float = 60.0
-    sleep: Callable[[float], None] | None = None
 
     def __post_init__(self) -> None:
-        self._sleep = self.sleep or self.distiller.runner.interruption.sleep
         self._states: list[BatchState] = []
         self._on_result: OnResult = lambda _cost: None
 
@@ -70,7 +67,6 @@ class Rounds:
         if runner.stopped is None:
             self.batches.end()
         runner.seconds = time.monotonic() - began
-        distiller.report.seconds = runner.seconds
         return distiller.finish()
 
     def _rounds(self, passes: Iterator[None], on_wait: OnWait) -> None:
@@ -121,7 +117,7 @@ class Rounds:
         pause, answered_at = min(FIRST_WAIT, self.longest_wait), time.monotonic()
         while self.wait and any(batch.awaited for batch in self._states):
             on_wait(_sentence(self._states))
-            self._sleep(pause)
+            self.distiller.runner.interruption.sleep(pause)
             pause = min(pause * 1.5, self.longest_wait)
             try:
                 self._states = self.batches.look()

@@ -6,8 +6,7 @@ from typing import Any
 
 from drag_graph import log
 from drag_graph.ask.corrected_store import CorrectedStore
-from drag_graph.communities.leiden import WholeGraph, partition
-from drag_graph.communities.matching import changes_of, ids_of
+from drag_graph.communities.leiden import WholeGraph, changes_of, ids_of, partition
 from drag_graph.communities.summaries import RuleSummariser, Summariser, Summary
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Usage
@@ -61,13 +60,8 @@ class CommunityReport:
         return {**head, "cost_usd": round(self.usage.cost_usd, 6), "notes": notes}
 
 
-@dataclass(frozen=True, slots=True)
-class _Summarised:
-    """What became of one community: a summary, or none if it changed meanwhile or the run ended."""
-
-    usage: Usage
-    community: Community | None = None
-    summary: Summary | None = None
+_Summarised = tuple[Usage, Community | None, Summary | None]
+"""What became of one community: a summary, or none if it changed meanwhile or the run ended."""
 
 
 @dataclass(eq=False)
@@ -138,13 +132,13 @@ class CommunityRun:
         """Summarise one community as it is stored now."""
         usage = Usage()
         if self.runner.is_stopping:
-            return _Summarised(usage)
+            return usage, None, None
         try:
             # The hash is read first: a change after that empties it, and the summary is then not written.
             community = next(self.store.communities.read([item.id]), None)
             edges = list(self._corrected.linked_edges(item.id))
             if community is None or not community.member_hash or not edges:
-                return _Summarised(usage)  # reopened meanwhile: the next run counts it again
+                return usage, None, None  # reopened meanwhile: the next run counts it again
             try:
                 summary = self.summariser.summarise(community, edges, usage)
             except (ReplyError, Withheld) as error:
@@ -153,17 +147,17 @@ class CommunityRun:
                 summary = RuleSummariser().summarise(community, edges, usage)
         except DragGraphError as error:
             self.runner.stop(error)
-            return _Summarised(usage)
-        return _Summarised(usage, community, summary)
+            return usage, None, None
+        return usage, community, summary
 
     def sink(self, results: Sequence[_Summarised]) -> None:
         """Count results, and write summaries as soon as there are enough of them."""
-        for result in results:
-            self._report.usage.add(result.usage)
-            self._report.usage.notes += result.usage.notes
-            self._report.by_rules += len(result.usage.notes)
-            if result.summary is not None and result.community is not None:
-                self._unwritten.append((result.community, result.summary))
+        for usage, community, summary in results:
+            self._report.usage.add(usage)
+            self._report.usage.notes += usage.notes
+            self._report.by_rules += len(usage.notes)
+            if summary is not None and community is not None:
+                self._unwritten.append((community, summary))
             self._on_summary(self._report.usage.cost_usd)
         if len(self._unwritten) >= AT_ONCE:
             self._write()

@@ -1,4 +1,4 @@
-"""Distill many queries into one store: one run, recorded in the journal (docs/explanation/pipeline.md).
+"""Distill many queries into one store: one run and its report, recorded in the journal (docs/explanation/pipeline.md).
 
 All I/O goes through ports. Every query ends complete, or quarantined with a reason; what is reported complete is stored.
 """
@@ -8,20 +8,84 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from drag_graph import log
-from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.concurrency.interruption import Interruption
+from drag_graph.concurrency.threads import RequestCoalescer
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused, Withheld
 from drag_graph.graph.aggregate import aggregate
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.graph.unite import is_made_under
 from drag_graph.inputs import InputLine
-from drag_graph.jobs.run_report import RunReport
 from drag_graph.jobs.runner import Runner
 from drag_graph.ledger.journal import Journal
-from drag_graph.model import Aggregation, Query, Subgraph
+from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Replace, SaveOutcome
-from drag_graph.ports.run_journal import Entry, QueryResult, Run, Status
+from drag_graph.ports.run_journal import STATUSES, SUMS, Entry, QueryResult, Run, RunResults, Status
+
+
+class RunReport:
+    """The outcome of a run. `stopped` is why it ended early; `rejected` are the lines that are not queries.
+
+    Results and sums stay in the journal, so that memory does not grow with the run. `cost_usd` is the cost of this process so
+    far, in US dollars.
+    """
+
+    def __init__(self, run: Run, journal: Journal) -> None:
+        self.run = run
+        self.rejected: list[InputLine] = []
+        self.stopped: DragGraphError | None = None
+        self.seconds = 0.0
+        self.cost_usd = 0.0
+        self.own_ids: dict[int, str] = {}
+        """The lines' own ids that the privacy gate keeps from the journal, by line number."""
+        self.journal: RunResults = journal
+        """The source of the results."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id, for `drag-graph runs show`."""
+        return self.run.id
+
+    @property
+    def job(self) -> str:
+        """The job that the run belongs to. Its runs share a budget."""
+        return self.run.job
+
+    @property
+    def queries(self) -> list[QueryResult]:
+        """All results in the input's order, at once."""
+        return list(self.results())
+
+    def results(self) -> Iterator[QueryResult]:
+        """Yield the results in the input's order."""
+        for result in self.journal.results(self.run_id):
+            yield replace(result, input_id=self.own_ids.get(result.line, result.input_id))
+
+    @property
+    def exit_code(self) -> int:
+        """0 all done, 1 some quarantined or rejected, or the code of what stopped the run."""
+        if self.stopped is not None:
+            return self.stopped.exit_code
+        return 1 if self.rejected or "quarantined" in self.journal.sums(self.run_id) else 0
+
+    def totals(self) -> dict[str, Any]:
+        """Return counts by status, calls, tokens, cost in US dollars and seconds."""
+        sums = self.journal.sums(self.run_id)
+        counts: dict[str, Any] = {status: sums[status]["queries"] if status in sums else 0 for status in STATUSES}
+        totals: dict[str, Any] = {name: sum(part[name] for part in sums.values()) for name in ("queries", *SUMS)}
+        head = {"queries": totals.pop("queries"), **counts, "rejected": len(self.rejected)}
+        return {**head, **totals, "cost_usd": round(float(totals["cost_usd"]), 6), "seconds": round(self.seconds, 3)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `distill --json` document (docs/reference/json.md)."""
+        return {
+            "run_id": self.run_id,
+            "queries": [result.document() for result in self.results()],
+            "rejected": [{"line": line.number, "reason": line.problem} for line in self.rejected],
+            "totals": self.totals(),
+            "stopped": str(self.stopped) if self.stopped else None,
+        }
+
 
 WINDOW = 64
 """Number of input lines whose state is looked up in one round trip."""
@@ -101,15 +165,11 @@ class Distiller:
     def work_through(self, lines: Iterable[InputLine], on_result: OnResult) -> None:
         """Distill admitted lines. A later pass over pending lines continues the run."""
         self._on_result = on_result
-        try:
-            self.runner.run(self._queries(lines), self, window=WINDOW)
-        finally:
-            self.report.seconds = self.runner.seconds
-            self.report.stopped = self.runner.stopped
+        self.runner.run(self._queries(lines), self, window=WINDOW)
 
     def finish(self) -> RunReport:
         """Record in the journal how the run ended, and return its report."""
-        self.report.stopped = self.runner.stopped
+        self.report.stopped, self.report.seconds = self.runner.stopped, self.runner.seconds
         self._journal.finish(self._run.id, str(self.report.stopped or ""), self.report.exit_code)
         return self.report
 
@@ -120,7 +180,7 @@ class Distiller:
         self.report.own_ids.update((line.number, line.own_id) for line in window if line.own_id)
         fresh = [entry for line, entry in pairs if entry.line not in repeated and not line.withheld]
         earlier = self._earlier(fresh)
-        results = [_placed(earlier[entry.query.id], entry) for entry in fresh if entry.query.id in earlier]
+        results = list(earlier.values())
         for line, entry in pairs:
             if entry.line in repeated:
                 results.append(_result(entry, "skipped", error=f"Same question as {repeated[entry.line]}."))
@@ -151,7 +211,7 @@ class Distiller:
         if outcome == "gone":
             return _result(entry, "skipped", usage, error="The query was erased in the meantime.")
         edges, _ = aggregate(subgraph, aggregation)
-        return _placed(_complete(query, subgraph.model_copy(update={"edges": edges}), usage), entry)
+        return _complete(entry, subgraph.model_copy(update={"edges": edges}), usage)
 
     def sink(self, results: Sequence[QueryResult]) -> None:
         """Record results in the journal."""
@@ -183,15 +243,15 @@ class Distiller:
             return {}
         results = {}
         before = self._journal.settled(entries)
-        for query in (entry.query for entry in entries):
-            earlier = before.get(query.id)
+        for entry in entries:
+            query, earlier = entry.query, before.get(entry.query.id)
             if query.id in graphs:
                 is_merged = graphs[query.id].aggregation == self._distills.aggregation(query)
-                results[query.id] = _complete(query, graphs[query.id], Usage(notes=[] if is_merged else [OTHER_EDGES]))
+                results[query.id] = _complete(entry, graphs[query.id], Usage(notes=[] if is_merged else [OTHER_EDGES]))
             elif earlier is not None and earlier.status == "quarantined" and not self._retry:
                 why = earlier.error and f"{earlier.error} (earlier run; try again with `retry_quarantined=True`)"
                 sizes: dict[str, Any] = {name: getattr(earlier, name) for name in ("evidence", "triples", "edges")}
-                results[query.id] = QueryResult(query.id, query.input_id, "quarantined", error=why, **sizes)
+                results[query.id] = _result(entry, "quarantined", error=why, **sizes)
         return results
 
     def _save(self, savings: list[_Saving]) -> list[SaveOutcome]:
@@ -201,19 +261,10 @@ class Distiller:
         return self._store.save([saving.subgraph for saving in savings], aggregation, replace=savings[0].replace)
 
 
-def _result(entry: Entry, status: Status, usage: Usage | None = None, *, error: str | None = None) -> QueryResult:
-    spent: dict[str, Any] = asdict(usage or Usage())
-    return _placed(QueryResult(entry.query.id, entry.query.input_id, status, error=error, **spent), entry)
+def _result(entry: Entry, status: Status, usage: Usage | None = None, **facts: Any) -> QueryResult:
+    return QueryResult(entry.query.id, entry.query.input_id, status, line=entry.line, **asdict(usage or Usage()), **facts)
 
 
-def _placed(result: QueryResult, entry: Entry) -> QueryResult:
-    return replace(result, line=entry.line)
-
-
-def _complete(query: Query, subgraph: Subgraph, usage: Usage) -> QueryResult:
-    sizes: dict[str, Any] = {
-        "evidence": len(subgraph.kept_evidence),
-        "triples": len(subgraph.triples),
-        "edges": len(subgraph.edges),
-    }
-    return QueryResult(query.id, query.input_id, "complete", **sizes, **asdict(usage))
+def _complete(entry: Entry, subgraph: Subgraph, usage: Usage) -> QueryResult:
+    sizes = {"evidence": len(subgraph.kept_evidence), "triples": len(subgraph.triples), "edges": len(subgraph.edges)}
+    return _result(entry, "complete", usage, **sizes)

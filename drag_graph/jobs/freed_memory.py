@@ -2,16 +2,9 @@
 
 import ctypes
 import sys
-from functools import cache
-from typing import Any
 
 
 def return_freed_memory() -> None:
     """Return what this process has freed. glibc would keep it. Does nothing on other systems than Linux."""
-    if trim := _trim():
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
-
-
-@cache
-def _trim() -> Any:
-    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drag_graph import log
-from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.concurrency.interruption import Interruption
+from drag_graph.concurrency.threads import RequestCoalescer
 from drag_graph.distill.query_distillation import Usage
 from drag_graph.documents.document_dates import document_date
 from drag_graph.documents.document_files import SourceFile, lies_in, load_source
@@ -160,12 +160,8 @@ class FileStep:
         return self.result("unchanged", usage, chunks=None, evidence=None, triples=None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Saving:
-    """A subgraph on its way into the store, with the vectors of its evidence."""
-
-    subgraph: Subgraph
-    vectors: Mapping[str, Vectors]
+_Saving = tuple[Subgraph, Mapping[str, Vectors]]
+"""A subgraph on its way into the store, with the vectors of its evidence."""
 
 
 @dataclass(eq=False)
@@ -252,7 +248,7 @@ class Ingester:
                 subgraph, vectors = self.reader.read(document, loaded, usage)
                 if len(loaded.text) > LONG:
                     return_freed_memory()
-                outcome = self._saves(_Saving(subgraph, vectors))
+                outcome = self._saves((subgraph, vectors))
         except (DocumentUnusable, SubgraphRefused, Withheld) as error:
             log.event("failed", query=item.found.id, reason=type(error).__name__)
             return item.result("failed", usage, error=error.message)
@@ -292,9 +288,9 @@ class Ingester:
     def _save(self, savings: list[_Saving]) -> list[SaveOutcome]:
         """Save, in one transaction, the documents that became ready during the previous one."""
         began = time.monotonic()
-        vectors = {id_: vector for saving in savings for id_, vector in saving.vectors.items()}
+        vectors = {id_: vector for _, of_evidence in savings for id_, vector in of_evidence.items()}
         try:
-            return self.store.save([saving.subgraph for saving in savings], self.reader.aggregation(), vectors=vectors)
+            return self.store.save([subgraph for subgraph, _ in savings], self.reader.aggregation(), vectors=vectors)
         finally:
             return_freed_memory()
             self._report.seconds_in_store += time.monotonic() - began

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
-from drag_graph.graph.names import canonical_name, concept_id, concept_key, same_as_id
+from drag_graph.graph.name_forms import canonical_name, concept_id, concept_key, same_as_id
 from drag_graph.graph.paging import pages
 from drag_graph.link.same_as import DIGITS, Names, clusters, cosine, operating_point, pair, verdict
 from drag_graph.ports.concept_store import METHODS, Changes, Concept, ConceptStore, Method, SameAs, UnlinkedSource
@@ -45,7 +45,7 @@ class LinkReport:
     evidence_vectors: int = 0
     judged: int = 0
     withdrawn: int = 0
-    merged: dict[Method, int] = field(default_factory=dict)
+    merged: Counter[Method] = field(default_factory=Counter)
     left_open: int = 0
 
     def to_dict(self) -> dict[str, object]:
@@ -55,7 +55,7 @@ class LinkReport:
             "concepts": self.concepts,
             "vectors": {"concepts": self.concept_vectors, "evidence": self.evidence_vectors},
             "judged": self.judged,
-            "merged": {method: self.merged.get(method, 0) for method in METHODS},
+            "merged": {method: self.merged[method] for method in METHODS},
             "withdrawn": self.withdrawn,
             "left_open": self.left_open,
         }
@@ -193,8 +193,7 @@ class Linker:
         for page in pages(self._clusters({*block, *ends}, names.concepts, judged=block), LINKS_AT_ONCE):
             self.store.write(Changes(clusters=page))
             names.concepts.update((item.id, replace(item, cluster=cluster)) for item, cluster in page)
-        for item in merges:
-            report.merged[item.method] = report.merged.get(item.method, 0) + 1
+        report.merged.update(item.method for item in merges)
         report.withdrawn += len(withdrawn)
 
     def _judgements(self, block: Sequence[str], names: Names) -> tuple[list[SameAs], list[SameAs]]:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from queue import SimpleQueue
 from typing import Protocol, TypeVar
 
 from drag_graph import log
@@ -109,10 +108,9 @@ class Runner:
         """
         began = time.monotonic()
         workers = Workers(self._workers, self._name)
-        done: SimpleQueue[Result | BaseException | None] = SimpleQueue()
         try:
-            with long_turns(), on_ctrl_c(lambda: done.put(None)):
-                self._loop(pages(work, window), job, workers, done, ahead=max(window, 2 * self._workers))
+            with long_turns(), on_ctrl_c(lambda: workers.done.put(None)):
+                self._loop(pages(work, window), job, workers, max(window, 2 * self._workers))
         except BaseException:
             self._abandoned.set()
             raise
@@ -120,17 +118,8 @@ class Runner:
             workers.abandon()
             self.seconds += time.monotonic() - began
 
-    def _loop(
-        self,
-        windows: Iterator[list[Work]],
-        job: Job[Work, Item, Result],
-        workers: Workers,
-        done: "SimpleQueue[Result | BaseException | None]",
-        *,
-        ahead: int,
-    ) -> None:
-        waiting = 0
-        is_more = True
+    def _loop(self, windows: Iterator[list[Work]], job: Job[Work, Item, Result], workers: Workers, ahead: int) -> None:
+        done, waiting, is_more = workers.done, 0, True
         while is_more or waiting:
             while is_more and waiting <= ahead:
                 window = next(windows, None)
@@ -139,7 +128,7 @@ class Runner:
                 for result in settled:
                     done.put(result)
                 for item in items:
-                    workers.submit(partial(job.step, item), done)
+                    workers.submit(partial(job.step, item))
                 waiting += len(settled) + len(items)
             if waiting:
                 ready = [done.get(), *(done.get() for _ in range(done.qsize()))]

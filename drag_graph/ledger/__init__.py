@@ -1,18 +1,40 @@
 """The ledger: one SQLite file per store with the teacher tape, runs, quarantine, spending and batches."""
 
+import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from drag_graph.ledger.batch_records import BatchRecords, give_up
+from drag_graph.ledger.batch_records import SUBMITTED, BatchRecords
+from drag_graph.ledger.budget import Account
 from drag_graph.ledger.journal import Journal
-from drag_graph.ledger.ledger_erasing import erase, recorded_queries
 from drag_graph.ledger.ledger_file import LedgerFile
-from drag_graph.ledger.spending import Account
-from drag_graph.ledger.tape import Tape
-from drag_graph.ledger.tape_files import exported, imported
+from drag_graph.ledger.tape import Tape, exported, imported
 from drag_graph.ports.run_journal import RecordedQuery
 
 __all__ = ["Ledger"]
+
+_RESULTS = """
+UPDATE results SET erased = 1, settings_hash = '', question = '', input_id = '', error = NULL, notes = '[]'
+WHERE id = ? AND run_id IN (SELECT id FROM runs WHERE namespace = ?)
+"""
+_SOURCES = "UPDATE runs SET source = '' WHERE source LIKE '-q %' AND id IN (SELECT run_id FROM results WHERE id = ?)"
+_QUERIES = """
+WITH known AS (
+    SELECT id AS source_id FROM results WHERE NOT erased
+    UNION SELECT source_id FROM asked UNION SELECT source_id FROM batch_requests
+)
+SELECT source_id, json_group_array(DISTINCT input_id), coalesce(max(json_extract(nullif(question, ''), '$.domain')), ''),
+    (SELECT json_group_array(DISTINCT model) FROM asked JOIN exchanges ON exchanges.id = exchange_id
+     WHERE asked.source_id = known.source_id),
+    coalesce(max(started_at), ''), coalesce(max(status = 'complete' AND NOT erased), 0)
+FROM known LEFT JOIN results ON results.id = source_id LEFT JOIN runs ON runs.id = run_id
+WHERE namespace = ? OR namespace IS NULL GROUP BY source_id ORDER BY source_id
+"""
+_EXCHANGES = "SELECT exchange_id FROM asked WHERE source_id = ?"
+_OTHERS = """
+SELECT 1 FROM asked JOIN exchanges ON exchanges.id = exchange_id WHERE exchange_id = ? AND stage <> 'summary' LIMIT 1
+"""
+"""Whether another query still needs an exchange. A summary contains texts of several sources and is erased with any of them."""
 
 
 class Ledger(LedgerFile):
@@ -37,16 +59,47 @@ class Ledger(LedgerFile):
         return BatchRecords(self, job, model)
 
     def give_up(self, batch_id: str) -> int:
-        """Delete the requests of a batch whose replies are lost; return how many."""
-        return give_up(self, batch_id)
+        """Delete the requests of a batch whose replies are lost; return how many.
+
+        The next run of its job counts the batch as paid in full and sends the requests again.
+        """
+        statement = "DELETE FROM batch_requests WHERE token IN (SELECT token FROM batches WHERE batch_id = ? AND status = ?)"
+        with self.writing() as rows:
+            return rows.execute(statement, (batch_id, SUBMITTED)).rowcount
 
     def queries(self, namespace: str) -> list[RecordedQuery]:
-        """Return the queries whose texts are recorded."""
-        return recorded_queries(self, namespace)
+        """Return the queries whose texts are recorded: those of the namespace's runs, and those that belong to no run."""
+        with self.reading() as rows:
+            return [
+                RecordedQuery(id_, frozenset(json.loads(ids)), domain, frozenset(json.loads(models)), at, bool(is_complete))
+                for id_, ids, domain, models, at, is_complete in rows.execute(_QUERIES, (namespace,))
+            ]
 
     def erase(self, source_ids: Collection[str], namespace: str, *, keep_recorded: bool = False) -> dict[str, int]:
-        """Erase requests, replies and results of these queries; see `drag_graph.ledger.ledger_erasing`."""
-        return erase(self, source_ids, namespace, keep_recorded=keep_recorded)
+        """Erase requests, replies and results of these queries, except exchanges that other queries share.
+
+        Afterwards neither the file nor its log contains their texts. Returns how many replies (with their calls), run results
+        and batch requests were erased. With `keep_recorded` the replies stay, so that distilling the queries again costs
+        nothing. Raises StoreLocked if another process still reads the old text.
+        """
+        replies = results = requests = 0
+        with self.writing(durable=True) as rows:
+            for source_id in source_ids:
+                results += rows.execute(_RESULTS, (source_id, namespace)).rowcount
+                rows.execute(_SOURCES, (source_id,))
+                requests += rows.execute("DELETE FROM batch_requests WHERE source_id = ?", (source_id,)).rowcount
+                if keep_recorded:
+                    continue
+                exchanges = rows.execute(_EXCHANGES, (source_id,)).fetchall()
+                rows.execute("DELETE FROM asked WHERE source_id = ?", (source_id,))
+                for exchange in exchanges:
+                    if rows.execute(_OTHERS, exchange).fetchone() is None:
+                        rows.execute("DELETE FROM asked WHERE exchange_id = ?", exchange)
+                        rows.execute("DELETE FROM exchanges WHERE id = ?", exchange)
+                        rows.execute("DELETE FROM calls WHERE exchange_id = ?", exchange)
+                        replies += 1
+        self.compact()
+        return {"replies": replies, "results": results, "batch_requests": requests}
 
     def rows(self) -> Iterator[tuple[str, dict[str, str]]]:
         """Yield a name for each row, and its texts by column."""

@@ -9,11 +9,12 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 from drag_graph.errors import StoreLocked
+from drag_graph.ledger.budget import RESERVE, RESERVED, SPEND, Standing, dollars, nanos, standing_of
 from drag_graph.ledger.ledger_file import LedgerFile
-from drag_graph.ledger.spending import RESERVE, RESERVED, SPEND, Standing, dollars, nanos, standing_of
 from drag_graph.ledger.tape import Attempt
 from drag_graph.model import Query
 from drag_graph.ports.model_roles import TeacherRequest
@@ -138,11 +139,12 @@ class BatchRecords:
         """
         with self._database.writing(durable=True) as rows:
             standing = standing_of(rows, self._job)
-            number, total = _fitting(standing, amounts, limit)
-            if not number:
+            totals = [total for total in accumulate(amounts) if limit is None or standing.fits(total, limit)]
+            if not totals:
                 return None, standing
+            number = len(totals)
             record = BatchRecord(secrets.token_hex(16), datetime.now(UTC), [item.key for item in queued[:number]], by_schema)
-            rows.execute(RESERVE, (secrets.randbits(62), self._job, record.token, total))
+            rows.execute(RESERVE, (secrets.randbits(62), self._job, record.token, totals[-1]))
             row = (record.token, self._job, self._model, NEW, record.created_at.isoformat(), record.document())
             statement = "INSERT INTO batches (token, job, model, status, created_at, document) VALUES (?, ?, ?, ?, ?, ?)"
             rows.execute(statement, row)
@@ -189,26 +191,6 @@ class BatchRecords:
             rows.execute(delete, (self._job, COLLECTED))
             statement = "UPDATE batches SET status = ?, document = '{}' WHERE job = ? AND status = ?"
             rows.execute(statement, (DONE, self._job, COLLECTED))
-
-
-def give_up(database: LedgerFile, batch_id: str) -> int:
-    """Delete the requests of a batch whose replies are lost; return how many.
-
-    The next run of its job counts the batch as paid in full and sends the requests again.
-    """
-    with database.writing() as rows:
-        statement = "DELETE FROM batch_requests WHERE token IN (SELECT token FROM batches WHERE batch_id = ? AND status = ?)"
-        return rows.execute(statement, (batch_id, SUBMITTED)).rowcount
-
-
-def _fitting(standing: Standing, amounts: Sequence[int], limit: int | None) -> tuple[int, int]:
-    """Return how many amounts, from the first on, fit into the limit, and their sum."""
-    total = 0
-    for number, amount in enumerate(amounts):
-        if limit is not None and not standing.fits(total + amount, limit):
-            return number, total
-        total += amount
-    return len(amounts), total
 
 
 def _dumped(request: TeacherRequest) -> str:

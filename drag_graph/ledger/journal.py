@@ -101,7 +101,8 @@ class Journal:
             after = page[-1].line
 
     def sums(self, run_id: str) -> dict[Status, dict[str, float]]:
-        return dict(self._read(_SUM, (run_id,), _sum))
+        names = ("queries", *SUMS)
+        return dict(self._read(_SUM, (run_id,), lambda row: (_status(row[0]), dict(zip(names, row[1:], strict=True)))))
 
     def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
         results = {}
@@ -171,10 +172,6 @@ def _values(result: QueryResult) -> tuple[Any, ...]:
 
 def _run(row: Sequence[Any]) -> Run:
     return Run(*row)
-
-
-def _sum(row: Sequence[Any]) -> tuple[Status, dict[str, float]]:
-    return _status(row[0]), dict(zip(("queries", *SUMS), row[1:], strict=True))
 
 
 def _result(row: Sequence[Any]) -> QueryResult:

@@ -202,9 +202,8 @@ def _create_tables(connection: sqlite3.Connection, kind: FileKind) -> None:
 def _retry(action: Callable[[], sqlite3.Cursor]) -> sqlite3.Cursor:
     """Repeat an action for which SQLite itself does not wait for other processes."""
     until = time.monotonic() + BUSY_SECONDS
-    while True:
+    while time.monotonic() < until:
         with suppress(sqlite3.OperationalError):
             return action()
-        if time.monotonic() > until:
-            return action()
         time.sleep(0.01)
+    return action()

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from drag_graph.graph.contradictions import entities_differ
-from drag_graph.graph.name_forms import abbreviates
-from drag_graph.graph.names import concept_id, concept_key, stronger_key
+from drag_graph.graph.name_forms import abbreviates, concept_id, concept_key, stronger_key
 from drag_graph.ports.concept_store import Concept, Method
 
 

@@ -19,9 +19,9 @@ METHODS: tuple[Method, ...] = ("name", "alias", "embedding")
 class Concept:
     """A normalised name, and the number of entities that have it.
 
-    `key` is the normalised name (`drag_graph.graph.names.concept_key`), `name` its most frequent spelling. `cluster` is the id
-    of the concept that represents all concepts of the same thing, which may be itself; it is empty until `link` has judged the
-    concept. `revision` grows whenever an entity, or a concept that it was judged with, is added or removed.
+    `key` is the normalised name (`drag_graph.graph.name_forms.concept_key`), `name` its most frequent spelling. `cluster` is
+    the id of the concept that represents all concepts of the same thing, which may be itself; it is empty until `link` has
+    judged the concept. `revision` grows whenever an entity, or a concept that it was judged with, is added or removed.
 
     `variants` are the other names of its entities (if all concepts are read). `names` counts the spellings, and `vector` is
     that of the name (both if concepts are read by id).

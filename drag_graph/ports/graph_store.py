@@ -5,19 +5,15 @@ Every store passes the contract suite (`drag_graph.testing.stores`).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports.community_store import CommunityStore
+from drag_graph.ports.concept_store import ConceptStore
+from drag_graph.ports.correction_store import CorrectionStore
 from drag_graph.ports.graph_search import GraphSearch
-from drag_graph.ports.linked_edges import LinkedEdge
-from drag_graph.ports.query_rows import QueryRows
+from drag_graph.ports.site_registry import SiteRegistry
 from drag_graph.ports.vectors import Vector
-
-if TYPE_CHECKING:
-    from drag_graph.ports.community_store import CommunityStore
-    from drag_graph.ports.concept_store import ConceptStore
-    from drag_graph.ports.correction_store import CorrectionStore
-    from drag_graph.ports.site_registry import SiteRegistry
 
 SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
 Replace = bool | Literal["never", "always", "add"]
@@ -53,17 +49,6 @@ class StoredSource:
     sha256: str = ""
     input_id: str = ""
     tags: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, subgraph: Subgraph) -> "StoredSource":
-        """Return what `GraphStore.sources` returns of a subgraph."""
-        document = subgraph.document
-        own = {name: getattr(document, name) for name in ("uri", "sha256", "input_id", "tags")} if document else {}
-        times = subgraph.created_at, subgraph.expires_at
-        date = document.date if document else subgraph.created_at[:10]
-        return cls(
-            subgraph.source_id, document is not None, subgraph.settings_hash, *times, title=subgraph.title, date=date, **own
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +109,45 @@ class Erased:
         return cls(counts, answers, stale)
 
 
+@dataclass(frozen=True, slots=True)
+class LinkedEdge:
+    """A simple edge between things. A thing is a cluster of concepts, a concept without a cluster, or an unlinked entity.
+
+    `source` and `target` are ids of things; names and ids of entities are those of the edge's own ends.
+    """
+
+    id: str
+    source_id: str
+    source: str
+    source_name: str
+    target: str
+    target_name: str
+    statement: str
+    predicates: tuple[str, ...]
+    confidence: float
+    support: int
+    contradicts: tuple[str, ...] = ()
+    source_entity: str = ""
+    target_entity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRows:
+    """Rows of a statement as JSON values; `truncated` if there are more.
+
+    Nodes, relationships and paths are objects with a `type`. Times, decimals and numbers that JSON lacks are texts, and bytes
+    are base64.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    truncated: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `query --json` document."""
+        return {"columns": list(self.columns), "rows": [list(row) for row in self.rows], "truncated": self.truncated}
+
+
 class GraphStore(Protocol):
     """The graph of one namespace, in Neo4j or embedded. A context manager; methods are thread-safe.
 
@@ -140,15 +164,15 @@ class GraphStore(Protocol):
         """The namespace that all methods are confined to."""
 
     @property
-    def concepts(self) -> "ConceptStore":
+    def concepts(self) -> ConceptStore:
         """The concepts that connect the sources of the namespace."""
 
     @property
-    def communities(self) -> "CommunityStore":
+    def communities(self) -> CommunityStore:
         """The communities of the whole graph, and their summaries."""
 
     @property
-    def corrections(self) -> "CorrectionStore":
+    def corrections(self) -> CorrectionStore:
         """People's verdicts on claims and answers."""
 
     @property
@@ -159,7 +183,7 @@ class GraphStore(Protocol):
         """Bring what search derives from the store up to date, so that the next search need not. Cheap if nothing changed."""
 
     @property
-    def registry(self) -> "SiteRegistry":
+    def registry(self) -> SiteRegistry:
         """The sites of a cloud, and their summaries."""
 
     def __enter__(self) -> Self:

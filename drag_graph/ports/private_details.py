@@ -58,12 +58,9 @@ class Rewriter(Protocol):
 
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         """Return the question and its options with each private detail replaced. Different options stay different."""
-        ...
 
     def structured(self, text: str) -> list[Finding]:
         """Return the details with a telling format or checksum. Fast, because it reads all outgoing bytes."""
-        ...
 
     def private(self, text: str) -> list[Finding]:
         """Return all private details in a text of the user."""
-        ...

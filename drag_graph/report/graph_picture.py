@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import Any
 
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.graph.rejected_claims import claims_of_edges
 from drag_graph.manage.graph_statistics import Group, names_of
 from drag_graph.model import Entity, SimpleEdge, Subgraph
 from drag_graph.ports.concept_store import SameAs
-from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import GraphStore, LinkedEdge
 from drag_graph.report.graph_formats import cypher_literal
 from drag_graph.report.offline_page import offline_page
 from drag_graph.stores.shared.cypher_files import folder_beside_or_inside

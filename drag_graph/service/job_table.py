@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drag_graph.errors import NotStored
-from drag_graph.ledger.spending import dollars, nanos
+from drag_graph.ledger.budget import dollars, nanos
 from drag_graph.ledger.sqlite_file import SqliteFile
 from drag_graph.service.keys import SERVICE
 

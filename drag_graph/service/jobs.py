@@ -19,7 +19,7 @@ from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.store_opening import open_ledger
 from drag_graph.errors import ConfigurationError, DragGraphError, Interrupted, StoreLocked
 from drag_graph.jobs.runner import RunProgress
-from drag_graph.ledger.spending import dollars
+from drag_graph.ledger.budget import dollars
 from drag_graph.service.access import ServiceAccess
 from drag_graph.service.errors import LATER, RequestRefused, body_of
 from drag_graph.service.job_table import JobKind, JobState, JobTable, ServiceJob, files_of

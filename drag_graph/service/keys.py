@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drag_graph.errors import ConfigurationError, NotStored
-from drag_graph.ledger.spending import dollars, nanos_of_limit
+from drag_graph.ledger.budget import dollars, nanos_of_limit
 from drag_graph.ledger.sqlite_file import FileKind, SqliteFile
 
 SERVICE = FileKind(

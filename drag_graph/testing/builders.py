@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from drag_graph.graph.aggregate import aggregate
+from drag_graph.graph.contradictions import with_opposition
 from drag_graph.graph.name_forms import predicate_key
-from drag_graph.graph.opposition import with_opposition
 from drag_graph.identity import chunk_id, content_id, document_id, query_id, triple_id
 from drag_graph.model import (
     FRAMINGS,
@@ -25,6 +25,7 @@ from drag_graph.model import (
     TeacherCall,
     Triple,
 )
+from drag_graph.ports.graph_store import StoredSource
 
 Spec = tuple[str, str, str, float, int]
 """(subject, predicate, object, confidence, position of its evidence): one triple of `make_subgraph`."""
@@ -241,6 +242,16 @@ def expected(subgraph: Subgraph, aggregation: Aggregation) -> Subgraph:
             "calls": tuple(sorted(subgraph.calls, key=lambda item: item.id)),
         }
     )
+
+
+def stored_source_of(subgraph: Subgraph) -> StoredSource:
+    """Return what `GraphStore.sources` returns of a subgraph."""
+    document = subgraph.document
+    own = {name: getattr(document, name) for name in ("uri", "sha256", "input_id", "tags")} if document else {}
+    times = subgraph.created_at, subgraph.expires_at
+    date = document.date if document else subgraph.created_at[:10]
+    ids = subgraph.source_id, document is not None, subgraph.settings_hash
+    return StoredSource(*ids, *times, title=subgraph.title, date=date, **own)
 
 
 def make_answer(

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from drag_graph.model import SimpleEdge, Subgraph
 from drag_graph.ports.community_store import Community, CommunityChanges, CommunityHit
-from drag_graph.ports.linked_edges import LinkedEdge
-from drag_graph.stores.shared.export_records import link, node
+from drag_graph.ports.graph_store import LinkedEdge
+from drag_graph.stores.shared.shared_rows import link, node
 from drag_graph.testing.dict_concepts import Holding, written
 from drag_graph.testing.dict_search import cosine
 

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from drag_graph.errors import StoreLocked
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.model import Entity, Subgraph
 from drag_graph.ports.concept_store import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vectors
-from drag_graph.stores.shared.export_records import link, node, same_as_record
+from drag_graph.stores.shared.shared_rows import link, node, same_as_record
 
 
 @dataclass
@@ -197,9 +197,7 @@ class DictConcepts:
         for entity, concept in links.refers.items():
             yield link("REFERS_TO", entity, concept, self._namespace)
         for same in links.same_as.values():
-            own = {"id": same.id, "method": same.method, "score": same.score}
-            times = {"created_at": same.created_at, "undone_at": same.undone_at}
-            yield same_as_record({**mine, **own, **times, "source": same.left, "target": same.right})
+            yield same_as_record(same, self._namespace)
 
 
 def written(content: Holding) -> dict[str, Entity]:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from drag_graph.model import Subgraph
 from drag_graph.ports.correction_store import Correction, RejectedClaims, StoredClaim
-from drag_graph.stores.shared.shared_corrections import by_change, correction_record
+from drag_graph.stores.shared.shared_parts import by_change, correction_record
 
 
 class _HasCorrections(Protocol):

@@ -19,20 +19,20 @@ from drag_graph.ports.correction_store import Correction
 from drag_graph.ports.graph_store import (
     ALL_SOURCES,
     Erased,
+    LinkedEdge,
     Migration,
     Problem,
+    QueryRows,
     Reduction,
     Replace,
     SaveOutcome,
     SourceFilter,
     StoredSource,
 )
-from drag_graph.ports.linked_edges import LinkedEdge
-from drag_graph.ports.query_rows import QueryRows
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared import migrations as migrate
-from drag_graph.stores.shared.export_records import answer_records, subgraph_records
-from drag_graph.testing.builders import expected
+from drag_graph.stores.shared.shared_rows import answer_records, subgraph_records
+from drag_graph.testing.builders import expected, stored_source_of
 from drag_graph.testing.dict_communities import DictCommunities, Members, linked_edge, things_of
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written
 from drag_graph.testing.dict_corrections import DictCorrections, erase_corrections
@@ -194,7 +194,7 @@ class DictStore:
             failed = set(_failed(content)) if wanted.has_failed else content.subgraphs.keys()
             ids = sorted(id_ for id_ in failed if id_ > after and _is_wanted(content.subgraphs[id_], wanted))[:limit]
             subgraphs = [content.subgraphs[id_] for id_ in ids]
-        return [StoredSource.of(one) for one in subgraphs]
+        return [stored_source_of(one) for one in subgraphs]
 
     def counts(self) -> dict[str, int]:
         counts = dict.fromkeys(COUNTED, 0)

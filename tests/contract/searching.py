@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tampering import statement
 
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.graph.search_terms import search_terms
 from drag_graph.model import Aggregation
 from drag_graph.ports.concept_store import Changes, Concept

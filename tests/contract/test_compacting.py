@@ -14,7 +14,7 @@ import pytest
 
 from drag_graph.errors import StoreLocked, StoreUnavailable
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug import snapshot
+from drag_graph.stores.ladybug import store_files
 from drag_graph.stores.ladybug import store_files as files
 from drag_graph.stores.ladybug.engine import Engine
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
@@ -175,7 +175,7 @@ def test_a_file_that_another_process_has_taken_is_opened_again_by_the_next_write
     before = filled(path)
     with LadybugStore(path) as store:
         with monkeypatch.context() as patched:
-            patched.setattr(snapshot, "lock", lambda _file: False)
+            patched.setattr(store_files, "lock", lambda _file: False)
             patched.setattr(files, "open_database", Mock(side_effect=StoreLocked("another process has it")))
             with pytest.raises(StoreLocked, match="another process has it"):
                 store.compact()

@@ -20,7 +20,7 @@ from searching import (
     pairs_of,
 )
 
-from drag_graph.graph.names import concept_id
+from drag_graph.graph.name_forms import concept_id
 from drag_graph.graph.search_terms import search_terms
 from drag_graph.ports.community_store import Community, CommunityChanges
 from drag_graph.ports.concept_store import Changes

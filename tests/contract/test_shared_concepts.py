@@ -6,7 +6,7 @@ import neo4j
 import pytest
 from tampering import statement
 
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.model import Aggregation
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.stores.shared.shared_concepts import recount_concepts, remove_orphan_concepts, touched_concepts

@@ -20,9 +20,8 @@ from drag_graph.distill import evidence_step as evidence
 from drag_graph.errors import BudgetReached, ModelUnavailable, ReplyError
 from drag_graph.identity import query_id
 from drag_graph.ledger import Ledger
-from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.budget import Account, Budget
 from drag_graph.ledger.ledger_file import LedgerFile
-from drag_graph.ledger.spending import Account
 from drag_graph.model import Query
 from drag_graph.models.litellm_library import load_litellm
 from drag_graph.models.model_server import Server

@@ -13,7 +13,7 @@ import pytest
 
 from drag_graph.errors import MalformedReply, ModelAccessDenied, ModelUnavailable, RefusedReply, TruncatedReply, UnknownModel
 from drag_graph.ledger import Ledger
-from drag_graph.ledger.tape_files import TapeTeacher
+from drag_graph.ledger.tape import TapeTeacher
 from drag_graph.models.chat_client import complete
 from drag_graph.models.embedders.served_embedder import ServedEmbedder
 from drag_graph.models.model_server import Server

@@ -14,7 +14,7 @@ from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug import engine as ladybug_engine
 from drag_graph.stores.ladybug import store_files as ladybug_files
-from drag_graph.stores.ladybug import subgraph_writing
+from drag_graph.stores.ladybug import subgraphs
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 
@@ -185,9 +185,9 @@ def test_any_exception_in_a_save_rolls_everything_back(tmp_path, monkeypatch, er
 
         with monkeypatch.context() as patch:
             if place == "before_writing":
-                patch.setattr(subgraph_writing, "subgraph_rows", fail)
+                patch.setattr(subgraphs, "subgraph_rows", fail)
             elif place == "before_aggregating":
-                patch.setattr(subgraph_writing, "edge_rows", fail)
+                patch.setattr(subgraphs, "edge_rows", fail)
             else:
                 run = ladybug_engine.LadybugTransaction.run
 

@@ -13,7 +13,7 @@ import pytest
 
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug import snapshot as ladybug_snapshot
+from drag_graph.stores.ladybug import store_files
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.stores.shared import migrations as migrate
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
@@ -128,7 +128,7 @@ def test_all_that_reads_needs_no_right_to_write(write, with_log):
         fill(warm)
         if with_log:
             write(path, 3, "holds").kill()
-            while ladybug_snapshot.is_being_written(path):
+            while store_files.is_being_written(path):
                 time.sleep(0.01)
             assert Path(f"{path}.wal").stat().st_size > 0
         before = {item.name: item.read_bytes() for item in folder.iterdir()}
@@ -239,7 +239,7 @@ def test_a_copy_for_which_there_is_no_room_is_refused_in_words(tmp_path, write, 
     def fail(source, target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
 
-    monkeypatch.setattr(ladybug_snapshot.shutil, "copyfile", fail)
+    monkeypatch.setattr(store_files.shutil, "copyfile", fail)
     with pytest.raises(StoreUnavailable, match="No space left") as caught:
         LadybugStore(path, read_only=True, timeout=5).sources()
     assert "Free some space" in caught.value.hint

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drag_graph.graph.names import concept_id
+from drag_graph.graph.name_forms import concept_id
 from drag_graph.model import Aggregation
 from drag_graph.ports.concept_store import Changes, Concept
 from drag_graph.stores.ladybug.ladybug_search import IDS_AT_ONCE, LadybugSearch

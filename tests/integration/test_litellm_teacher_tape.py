@@ -20,7 +20,7 @@ from drag_graph.errors import (
 )
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget
-from drag_graph.ledger.tape_files import TapeTeacher
+from drag_graph.ledger.tape import TapeTeacher
 from drag_graph.models.model_server import Server
 from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.testing.plausible import plausible_tokens

@@ -19,7 +19,7 @@ from drag_graph.model import Aggregation
 from drag_graph.stores.neo4j.connection import Neo4jConnection
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.stores.neo4j.server import server_status, start_server, stop_server
-from drag_graph.stores.neo4j.server.releases import release_of
+from drag_graph.stores.neo4j.server.libraries import release_of
 from drag_graph.testing.builders import DEFAULT_TRIPLES, expected, make_answer, make_subgraph
 from drag_graph.testing.contract.base import assert_same, records_of
 

@@ -19,8 +19,7 @@ from workers import PASSWORD, home_of, run_server, running_server
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable
 from drag_graph.stores.neo4j.server import process, server_status, start_server, stop_server
-from drag_graph.stores.neo4j.server.libraries import find_java
-from drag_graph.stores.neo4j.server.releases import RELEASES
+from drag_graph.stores.neo4j.server.libraries import RELEASES, find_java
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 
@@ -130,7 +129,7 @@ def test_a_server_never_outlives_its_parent(tmp_path, is_started):
     code = (
         "import os, pathlib, sys, time\n"
         "from drag_graph.stores.neo4j.server import start_server\n"
-        "from drag_graph.stores.neo4j.server.releases import release_of\n"
+        "from drag_graph.stores.neo4j.server.libraries import release_of\n"
         "release, home = release_of(sys.argv[1]), pathlib.Path(sys.argv[2])\n"
         "start_server(release, home, password='a-password-for-this-test', parent=os.getpid())\n"
         "print('started', flush=True)\n"

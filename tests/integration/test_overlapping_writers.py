@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Aggregation
 from drag_graph.ports.concept_store import Changes, Concept, Written

@@ -9,7 +9,7 @@ import neo4j
 import pytest
 
 from drag_graph.graph import subgraph_checks as checks
-from drag_graph.graph.names import concept_id
+from drag_graph.graph.name_forms import concept_id
 from drag_graph.model import Aggregation
 from drag_graph.ports.concept_store import Changes, Concept
 from drag_graph.stores.neo4j import neo4j_rows

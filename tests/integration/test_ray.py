@@ -22,7 +22,7 @@ from drag_graph.inputs import InputLine, make_query
 from drag_graph.jobs.ray import cluster
 from drag_graph.jobs.ray import ray_distillation as distillation
 from drag_graph.ledger import Ledger
-from drag_graph.ledger.spending import dollars
+from drag_graph.ledger.budget import dollars
 from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.models.model_catalogue import price_of
 from drag_graph.settings import load_settings
@@ -138,6 +138,11 @@ def actors():
     return {number for number, _, line in processes() if line.startswith(("ray::Worker", "ray::Keeper"))}
 
 
+def places_of(session):
+    """The current place of each worker."""
+    return [distillation._waited(worker.place.remote()) for worker in session._ray._workers]
+
+
 def wait_for(condition, seconds=200):
     until = time.monotonic() + seconds
     while not condition():
@@ -166,7 +171,7 @@ def test_two_nodes_share_the_work_and_give_the_same_graph(two_nodes, tmp_path, c
         server.always("evidence", lambda request: Say(unusable) if "orchids" in request.prompt else evidence(request.prompt))
         places = []
         settings = settings_of(tmp_path, server, two_nodes.address)
-        _, results, _ = distill(settings, 12, lambda session: places.extend(session._ray.places()))
+        _, results, _ = distill(settings, 12, lambda session: places.extend(places_of(session)))
         assert len({place.node for place in places}) == 2
         asked = asked_of(server)
 
@@ -194,8 +199,10 @@ def test_a_killed_worker_and_a_lost_node_cost_at_most_what_was_in_flight(two_nod
     with ScriptedServer(delay=0.2) as server:
 
         def lose(session):
-            here = session._ray._cluster.here()
-            before = session._ray.places()
+            import ray
+
+            here = ray.get_runtime_context().get_node_id()
+            before = places_of(session)
             by_node = {place.node == here: place.pid for place in before}
             wait_for(lambda: server.count() >= 6)
             os.kill(by_node[True], signal.SIGKILL)
@@ -204,8 +211,8 @@ def test_a_killed_worker_and_a_lost_node_cost_at_most_what_was_in_flight(two_nod
             two_nodes.remove_node(next(iter(two_nodes.worker_nodes)), allow_graceful=False)
             snapshots.append((time.monotonic(), on_tape(tmp_path)))
             # A process of a lost node may answer once more before it ends.
-            wait_for(lambda: {place.node for place in session._ray.places()} == {here})
-            after = session._ray.places()
+            wait_for(lambda: {place.node for place in places_of(session)} == {here})
+            after = places_of(session)
             assert not {place.pid for place in after} & {place.pid for place in before}
 
         _, results, export = distill(settings_of(tmp_path, server, two_nodes.address), number, lose)
@@ -225,13 +232,13 @@ def test_a_worker_that_is_restarted_after_an_interruption_asks_nobody(two_nodes,
     with ScriptedServer(delay=3) as server:
 
         def interrupt_and_kill(session):
-            before = session._ray.places()
+            before = places_of(session)
             wait_for(lambda: server.count() == WORKERS)
             session._ray.interruption.interrupt()
-            session._ray.places()  # by now the workers know: Ray has no reason to tell the next ones
+            places_of(session)  # by now the workers know: Ray has no reason to tell the next ones
             for place in before:
                 os.kill(place.pid, signal.SIGKILL)
-            after = session._ray.places()
+            after = places_of(session)
             assert not {place.pid for place in after} & {place.pid for place in before}
             counts.append(server.count())
 
@@ -282,7 +289,7 @@ def test_the_budget_holds_across_workers_and_a_kill(two_nodes, tmp_path):
             server.always(schema, charged(schema))
 
         def lose(session):
-            pid = session._ray.places()[0].pid
+            pid = places_of(session)[0].pid
             wait_for(lambda: server.count() >= 5)
             os.kill(pid, signal.SIGKILL)
 

@@ -11,7 +11,7 @@ from test_service_jobs import JOBS, QUESTIONS, ended, submit
 
 from drag_graph.app import DragGraph
 from drag_graph.compose.store_opening import open_ledger
-from drag_graph.ledger.spending import dollars
+from drag_graph.ledger.budget import dollars
 from drag_graph.service.keys import KeyRing
 from drag_graph.testing.server import ScriptedServer
 from tests.service_clients import serving

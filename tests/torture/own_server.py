@@ -8,7 +8,7 @@ import socket
 import time
 
 from drag_graph.stores.neo4j.server import server_status, start_server, stop_server
-from drag_graph.stores.neo4j.server.releases import release_of
+from drag_graph.stores.neo4j.server.libraries import release_of
 
 PASSWORD = "a-password-for-torture"
 LONGEST = 60.0

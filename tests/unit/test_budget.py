@@ -6,9 +6,8 @@ import time
 import pytest
 
 from drag_graph.errors import BudgetReached, StoreUnfit
-from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.budget import Account, Budget, dollars, nanos, nanos_of_limit
 from drag_graph.ledger.ledger_file import LedgerFile
-from drag_graph.ledger.spending import Account, dollars, nanos, nanos_of_limit
 
 
 @pytest.fixture

@@ -21,9 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from drag_graph.errors import BudgetReached
-from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.budget import Account, Budget, dollars
 from drag_graph.ledger.ledger_file import LedgerFile
-from drag_graph.ledger.spending import Account, dollars
 
 ROOT = Path(__file__).parents[2]
 THREADS = 32
@@ -249,9 +248,8 @@ def test_looking_and_reserving_are_one_step(tmp_path):
 CHILD = """
 import json, random, socket, sys, threading
 from pathlib import Path
-from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.budget import Account, Budget
 from drag_graph.ledger.ledger_file import LedgerFile
-from drag_graph.ledger.spending import Account
 from drag_graph.errors import BudgetReached
 
 file, port, limit = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])

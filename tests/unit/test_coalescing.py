@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from drag_graph.concurrency.coalesce import RequestCoalescer
+from drag_graph.concurrency.threads import RequestCoalescer
 from drag_graph.errors import StoreError, SubgraphRefused
 
 

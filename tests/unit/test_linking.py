@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.graph.names import concept_id, concept_key, same_as_id, stronger_key
+from drag_graph.graph.name_forms import concept_id, concept_key, same_as_id, stronger_key
 from drag_graph.link.same_as import MEASURED, OperatingPoint, clusters, operating_point, verdict
 
 POINT = OperatingPoint(cosine=0.9, share=0.75)

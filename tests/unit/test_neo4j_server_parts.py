@@ -15,9 +15,8 @@ import pytest
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.stores.neo4j.server import local_server, process, server_status, start_server, stop_server
-from drag_graph.stores.neo4j.server.libraries import find_java, find_maven, jdk_version, libraries
+from drag_graph.stores.neo4j.server.libraries import RELEASES, find_java, find_maven, jdk_version, libraries, release_of
 from drag_graph.stores.neo4j.server.local_server import check_password
-from drag_graph.stores.neo4j.server.releases import RELEASES, release_of
 
 LTS, CURRENT = RELEASES
 PASSWORD = "a-password-for-tests"
@@ -131,7 +130,7 @@ def test_an_interrupted_fetch_leaves_nothing_that_counts(tmp_path, environment):
     maven(tmp_path, then="{ kill -9 $PPID; sleep 5; }")
     environment(tmp_path)
     code = "from drag_graph.stores.neo4j.server.libraries import libraries\n"
-    code += "from drag_graph.stores.neo4j.server.releases import RELEASES\n"
+    code += "from drag_graph.stores.neo4j.server.libraries import RELEASES\n"
     code += "libraries(RELEASES[0])"
     killed = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2])
     assert killed.returncode == -9

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.communities.leiden import WholeGraph, partition
-from drag_graph.communities.matching import changes_of, ids_of
+from drag_graph.communities.leiden import WholeGraph, changes_of, ids_of, partition
 from drag_graph.communities.summaries import LONGEST_SUMMARY, MOST_EDGES, RuleSummariser, Summary, cut, request
 from drag_graph.distill.query_distillation import Usage
 from drag_graph.errors import BudgetReached, Interrupted, MalformedReply, Withheld
@@ -19,7 +18,7 @@ from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.community_store import Community
 from drag_graph.ports.correction_store import Correction, claim_of
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.graph_store import LinkedEdge
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
 

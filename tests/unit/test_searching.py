@@ -6,7 +6,7 @@ from drag_graph.ask import retrieval as retrieve
 from drag_graph.ask import searching
 from drag_graph.ask.find_lines import Finder
 from drag_graph.ask.searching import CERTAIN, RULES, UNLINKED, Searcher
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder

@@ -17,8 +17,7 @@ from drag_graph.errors import InputError, MalformedReply, ReplyError, StoreUnfit
 from drag_graph.identity import query_id
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.journal import start_run
-from drag_graph.ledger.tape import Attempt, call_id, request_key
-from drag_graph.ledger.tape_files import TapeTeacher
+from drag_graph.ledger.tape import Attempt, TapeTeacher, call_id, request_key
 from drag_graph.model import Query
 from drag_graph.models.teachers.reply_reading import parse_reply
 from drag_graph.ports.model_roles import TeacherRequest

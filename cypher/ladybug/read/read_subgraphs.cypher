@@ -1,7 +1,7 @@
 // what: reads the nodes of sources
-// parameters: namespace, source_ids
+// parameters: namespace, ids
 // returns: one row a source that is stored: kind, the properties of a query and those of a document, of which it has one kind
-UNWIND $source_ids AS id
+UNWIND $ids AS id
 MATCH (q:Source {id: id})
 WHERE q.namespace = $namespace
 RETURN

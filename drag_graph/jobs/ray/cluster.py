@@ -56,14 +56,6 @@ class Cluster:
             _ray().shutdown()
         self._ours = False
 
-    def here(self) -> str:
-        """Return Ray's id of this process's node."""
-        return str(_ray().get_runtime_context().get_node_id())
-
-    def processors(self) -> int:
-        """Return the number of processors of the cluster, at least 1."""
-        return max(int(_ray().cluster_resources().get("CPU", 1)), 1)
-
 
 def _ray() -> Any:
     try:
@@ -105,10 +97,9 @@ def _connect(ray: Any, address: str) -> None:
     def work() -> None:
         try:
             ray.init(address=address, configure_logging=False, log_to_driver=False)
+            outcome.append(None)
         except (RuntimeError, OSError, ValueError, AssertionError) as error:
             outcome.append(ModelUnavailable(f"Cannot use the Ray cluster at {address}: {_line(error)}.", hint=_HINT))
-        else:
-            outcome.append(None)
 
     thread = threading.Thread(target=work, name="ray-connect", daemon=True)
     thread.start()

@@ -5,17 +5,58 @@ unchanged (docs/decisions/0006-threads-and-ray.md).
 """
 
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from drag_graph.concurrency.interruption import interrupted
+from drag_graph.distill.query_distillation import Usage
 from drag_graph.errors import DragGraphError, ModelUnavailable
-from drag_graph.jobs.ray.ray_messages import returns_errors
 from drag_graph.ledger import Ledger
-from drag_graph.ledger.budget import Budget, Reservation
-from drag_graph.ledger.spending import dollars
+from drag_graph.ledger.budget import Budget, Reservation, dollars
+from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.setting_types import Privacy
 from drag_graph.privacy.privacy_gate import open_gate
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of a query in a worker: a subgraph and how to aggregate it, or the error that the driver must raise."""
+
+    result: tuple[Subgraph, Aggregation] | None
+    error: DragGraphError | None
+    usage: Usage
+
+
+def returns_errors(method: Callable[P, T]) -> Callable[P, T | DragGraphError | OSError]:
+    """Make a method of an actor return errors instead of raising them.
+
+    Ray would wrap a raised error in its own, and log it together with local values.
+    """
+
+    @wraps(method)
+    def returning(*args: P.args, **kwargs: P.kwargs) -> T | DragGraphError | OSError:
+        try:
+            return method(*args, **kwargs)
+        except (DragGraphError, OSError) as error:
+            return error.with_traceback(None)
+
+    return returning
+
+
+def answer(reference: Any, timeout: float | None = None) -> Any:
+    """Wait up to `timeout` seconds for the result of an actor, and raise it if it is an error (see `returns_errors`)."""
+    import ray
+
+    value = ray.get(reference, timeout=timeout)
+    if isinstance(value, DragGraphError | OSError):
+        raise value
+    return value
 
 
 class Keeper:

@@ -4,7 +4,7 @@ import threading
 import time
 from dataclasses import fields
 from math import ceil
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -12,9 +12,8 @@ from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.jobs.ray.cluster import Cluster
-from drag_graph.jobs.ray.keeper import Keeper
-from drag_graph.jobs.ray.ray_messages import Outcome, answer
-from drag_graph.jobs.ray.ray_worker import Place, Task, Worker
+from drag_graph.jobs.ray.keeper import Keeper, Outcome, answer
+from drag_graph.jobs.ray.ray_worker import Task, Worker
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.models.model_choice import is_served
 from drag_graph.models.model_server import Server
@@ -88,10 +87,6 @@ class RayDistillation(Distillation):
         assert outcome.result is not None
         return outcome.result
 
-    def places(self) -> list[Place]:
-        """Return the current place of each worker."""
-        return [_waited(worker.place.remote()) for worker in self._workers]
-
     def close(self) -> None:
         """End the workers, and disconnect from the cluster or stop it if it is ours. Further calls do nothing.
 
@@ -114,7 +109,8 @@ class RayDistillation(Distillation):
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         remote: Any = ray.remote  # its types lack concurrency groups
-        number = settings.ray_processes or min(settings.workers, self._cluster.processors())
+        processors = max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        number = settings.ray_processes or min(settings.workers, processors)
         self._in_flight = [0] * number
         ledger, vault = settings.ledger_path.absolute(), settings.vault_path.absolute()
         name = f"drag-graph keeper {run.id}"
@@ -125,14 +121,16 @@ class RayDistillation(Distillation):
                 name=name,
                 num_cpus=0,
                 max_concurrency=FILE_THREADS,
-                scheduling_strategy=NodeAffinitySchedulingStrategy(self._cluster.here(), soft=False),
+                scheduling_strategy=NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False),
                 **_RESTARTED,
             )
             .remote(ledger, run.job, settings.budget_usd, privacy=settings.privacy or "off", vault=vault)
         )
         until = time.monotonic() + START_SECONDS
         _waited(self._keeper.check.remote(), START_SECONDS)
-        task = Task(name, _needed(settings), embedder.name, __version__, self._privacy)
+        # Without secrets that workers do not need.
+        needed = settings.model_copy(update={"neo4j_password": SecretStr(""), "student_api_key": SecretStr("")})
+        task = Task(name, needed, embedder.name, __version__, self._privacy)
         actor = remote(Worker).options(
             num_cpus=0,
             memory=_A_BYTE,
@@ -160,18 +158,8 @@ def _waited(reference: Any, timeout: float | None = None) -> Any:
         return answer(reference, timeout)
     except ray.exceptions.RayTaskError:
         raise  # a bug of drag-graph
-    except ray.exceptions.GetTimeoutError as error:
-        _gone(f"the processes did not start within {START_SECONDS:.0f} s", error)
     except ray.exceptions.RayError as error:
-        _gone(type(error).__name__, error)
-
-
-def _gone(what: str, error: BaseException) -> NoReturn:
-    hint = "Check `ray status`, and that drag-graph is installed on every node. The same command resumes the run."
-    raise ModelUnavailable(f"The Ray cluster failed: {what}.", hint=hint) from error
-
-
-def _needed(settings: Settings) -> Settings:
-    """Return the settings without secrets that workers do not need."""
-    unused = {"neo4j_password": SecretStr(""), "student_api_key": SecretStr("")}
-    return settings.model_copy(update=unused)
+        is_late = isinstance(error, ray.exceptions.GetTimeoutError)
+        what = f"the processes did not start within {START_SECONDS:.0f} s" if is_late else type(error).__name__
+        hint = "Check `ray status`, and that drag-graph is installed on every node. The same command resumes the run."
+        raise ModelUnavailable(f"The Ray cluster failed: {what}.", hint=hint) from error

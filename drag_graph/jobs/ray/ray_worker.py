@@ -13,7 +13,7 @@ from drag_graph.concurrency.interruption import InterruptibleTeacher, Interrupti
 from drag_graph.concurrency.threads import long_turns
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ConfigurationError, DragGraphError
-from drag_graph.jobs.ray.ray_messages import Outcome, answer, returns_errors
+from drag_graph.jobs.ray.keeper import Outcome, answer, returns_errors
 from drag_graph.ledger.budget import Budget, Reservation
 from drag_graph.ledger.tape import Tape
 from drag_graph.model import Query
@@ -24,17 +24,6 @@ from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.privacy.outgoing import texts_of
 from drag_graph.settings import Settings
 from drag_graph.version import __version__
-
-
-class RemoteGate:
-    """Checks what leaves a worker. The check runs on the driver's machine, which has the originals."""
-
-    def __init__(self, keeper: Any) -> None:
-        self._keeper = keeper
-
-    def __call__(self, call: Mapping[str, Any]) -> None:
-        """See `Outgoing`."""
-        answer(self._keeper.outgoing.remote(list(texts_of(call))))
 
 
 class RemoteTape:
@@ -101,7 +90,12 @@ class Worker:
         keeper: Any = ray.get_actor(task.keeper)
         if answer(keeper.announce.remote(number, life)):  # restarted after Ctrl-C
             self._interruption.interrupt()
-        self._privacy: Check = unchecked if task.privacy == "off" else RemoteGate(keeper)
+
+        def check(call: Mapping[str, Any]) -> None:
+            """Check what leaves this worker on the driver's machine, which has the originals of private details."""
+            answer(keeper.outgoing.remote(list(texts_of(call))))
+
+        self._privacy: Check = unchecked if task.privacy == "off" else check
         self._tape = RemoteTape(keeper)
         self._budget = RemoteBudget(keeper, number, life, task.settings.budget_usd)
 

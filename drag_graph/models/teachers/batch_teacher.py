@@ -14,8 +14,7 @@ from typing import Any
 from drag_graph import log
 from drag_graph.errors import AwaitsBatch, BudgetReached, ModelUnavailable, ReplyError
 from drag_graph.ledger.batch_records import COLLECTED, NEW, SUBMITTED, BatchRecord, BatchRecords, QueuedRequest
-from drag_graph.ledger.budget import in_dollars
-from drag_graph.ledger.spending import Standing, nanos, nanos_of_limit
+from drag_graph.ledger.budget import Standing, in_dollars, nanos, nanos_of_limit
 from drag_graph.ledger.tape import Attempt, request_key
 from drag_graph.models.chat_client import read_completion
 from drag_graph.models.model_catalogue import batch_price_of, highest_price

@@ -10,27 +10,27 @@ What was measured of ladybug 0.22 and is held to here:
   and its log is truncated to the end of the last transaction.
 - A prepared statement keeps a closed database open: its checkpoint then waits until the statement is freed. So errors are
   raised without the frames that hold one.
-- A reader takes no lock, and a checkpoint of another process changes the file under it: see `ladybug_snapshot`.
+- A reader takes no lock, and a checkpoint of another process changes the file under it: see `store_files`.
 - A log whose end is torn (a kill between two pages) is refused, unless the engine is told to replay it up to there. It is told
   so: nobody heard that the torn transaction is stored. A copy of the log is kept, should the damage be another one.
 """
 
 import ctypes
 import os
+import shutil
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import ladybug
+
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
-from drag_graph.ports.query_rows import QueryRows
-from drag_graph.stores.ladybug import snapshot
+from drag_graph.ports.graph_store import QueryRows
 from drag_graph.stores.ladybug import store_files as files
 from drag_graph.stores.ladybug.ladybug_errors import COMMITTED, WRITE_FAILURE, translate
-from drag_graph.stores.ladybug.ladybug_query import read_rows
-from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction, Plans, rows_of
-from drag_graph.stores.shared.cypher_files import load
+from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction, Plans, read_rows
 from drag_graph.stores.shared.transaction import Row
 
 COMPACTING_ROOM = 2
@@ -50,7 +50,7 @@ _places_lock = threading.Lock()
 class Engine:
     """An open database file, shared by all stores of this process that are on it (see `open_engine`)."""
 
-    def __init__(self, key: str, location: str, database: Any, *, read_only: bool, mark: snapshot.Mark | None = None) -> None:
+    def __init__(self, key: str, location: str, database: Any, *, read_only: bool, mark: files.Mark | None = None) -> None:
         self.location = location
         self.read_only = read_only
         self.version = 0
@@ -64,11 +64,9 @@ class Engine:
         self._log = Path(f"{key}.wal")  # `location` may be relative to a folder that the process leaves
         self._database = database
         self._mark = mark
-        self._check = None if mark is None else self._require_unchanged
-        self._users = 1
+        self.users = 1
         self._write_lock = threading.RLock()
         self._idle: list[Any] = []
-        self._idle_lock = threading.Lock()
         self._reading = threading.Condition()
         self._readers = 0
         self._is_waited_for = False
@@ -77,25 +75,18 @@ class Engine:
         self._failure, self._is_closed = "", False
         """Why nothing is written any more; whether another process took the compacted file, which the next write opens."""
 
-    def share(self, *, read_only: bool) -> "Engine":
-        """Return the engine for one more use. Raises StoreLocked when it was opened for reading and is wanted for writing."""
-        if self.read_only and not read_only:
-            raise StoreLocked(f"{self.location} is open in this process for reading only.", hint="Close it there first.")
-        self._users += 1
-        return self
-
     def close(self) -> None:
         """Release one use; the last one closes the connections and the file (which checkpoints it).
 
         It waits for a write that is under way in another thread.
         """
         with _place_of(self._key):
-            if self._users > 1:
-                self._users -= 1
+            if self.users > 1:
+                self.users -= 1
                 return
         with self._write_lock, _place_of(self._key):
-            self._users -= 1
-            if self._users:
+            self.users -= 1
+            if self.users:
                 return
             del _engines[self._key]
             connections = self._take_connections()
@@ -110,7 +101,7 @@ class Engine:
 
     def _take_connections(self) -> list[Any]:
         """Take all connections that nobody uses."""
-        with self._idle_lock:
+        with self._reading:
             connections = [*self._idle, *([self._writer] if self._writer else [])]
             self._idle, self._writer = [], None
         return connections
@@ -122,8 +113,6 @@ class Engine:
         or the new file is in place. Raises StoreLocked if this process keeps reading for longer than `patience` seconds, or
         another one opens the file; StoreUnavailable if there is no space, or the file cannot be replaced.
         """
-        if self.read_only:
-            raise StoreUnfit(f"{self.location} is open for reading only.", hint="Open it for writing.")
         with self._write_lock:
             self._require_writable()
             path = Path(self.location)
@@ -154,8 +143,6 @@ class Engine:
         self._note_changed(None)
 
     def _write_draft(self, draft: Path) -> None:
-        import ladybug
-
         connection = self._connect()
         try:
             loads = files.write_tables(LadybugTransaction(connection, self.location).execute, draft.parent)
@@ -188,8 +175,6 @@ class Engine:
     @contextmanager
     def writing(self) -> Iterator[LadybugTransaction]:
         """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError."""
-        if self.read_only:
-            raise StoreUnfit(f"{self.location} is open for reading only.", hint="Open it for writing.")
         with self._write_lock:
             self._require_writable()
             if self._plans.are_old():
@@ -206,7 +191,8 @@ class Engine:
             finally:
                 self._note_changed(session.changed_vectors if committed else None)
                 if not committed:
-                    self._roll_back()
+                    with suppress(StoreError):  # the engine has rolled back by itself if a statement failed
+                        LadybugTransaction(self._writer, self.location).execute("ROLLBACK")
 
     def _note_changed(self, ids: Collection[str] | None) -> None:
         """Note the nodes whose vectors a write may have changed; None is any."""
@@ -225,23 +211,21 @@ class Engine:
     def reading(self) -> Iterator[LadybugTransaction]:
         """Open a read-only transaction on a connection of its own: all its statements see one state. Raises StoreError."""
         with self._borrowed() as connection:
-            session = LadybugTransaction(connection, self.location, self._check, self._plans)
+            session = LadybugTransaction(connection, self.location, self._require_unchanged, self._plans)
             session.execute("BEGIN TRANSACTION READ ONLY")
             yield session
             session.execute("COMMIT")
 
     def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
         """Yield the rows of one reading statement one by one, from one state of the store. Raises StoreError."""
-        text, bound = load(name, "ladybug").bind(**parameters)
         with self._borrowed() as connection:
-            yield from rows_of(connection, text, bound, self.location, self._check)
+            yield from LadybugTransaction(connection, self.location, self._require_unchanged).stream(name, **parameters)
 
     def query(self, statement: str, limit: int, seconds: float) -> QueryRows:
         """Return what a person's statement reads (`read_rows`)."""
         with self._borrowed(fresh=True) as connection:
             rows = read_rows(connection, statement, limit, seconds, self.location)
-            if self._check:
-                self._check()
+            self._require_unchanged()
             return rows
 
     @contextmanager
@@ -250,10 +234,9 @@ class Engine:
         with self._reading:
             self._reading.wait_for(lambda: not self._is_waited_for)
             self._readers += 1
-        usable, connection = False, None
+            connection = self._idle.pop() if self._idle and not fresh else None
+        usable = False
         try:
-            with self._idle_lock:
-                connection = self._idle.pop() if self._idle and not fresh else None
             if connection is None:
                 connection = self._connect()
             yield connection
@@ -262,18 +245,14 @@ class Engine:
             usable = True
             raise
         finally:
-            if usable:
-                with self._idle_lock:
-                    self._idle.append(connection)
-            elif connection is not None:
+            if not usable and connection is not None:
                 connection.close()
             with self._reading:
+                self._idle += [connection] if usable else []
                 self._readers -= 1
                 self._reading.notify_all()
 
     def _connect(self) -> Any:
-        import ladybug
-
         try:
             # The statements are small: sharing one out among threads costs more than it saves.
             return ladybug.Connection(self._database, num_threads=1)
@@ -282,15 +261,15 @@ class Engine:
 
     def _require_unchanged(self) -> None:
         """Refuse to read on in a file that a writer has come to and checkpointed since. Raises StoreUnavailable."""
-        path = Path(self.location)
-        try:
-            changed = snapshot.mark_of(path) != self._mark
-        except OSError:
-            changed = False  # The name was removed or the folder is not accessible; the open file is unchanged.
-        if changed:
-            raise StoreUnavailable(f"{path} was written to while it was being read.", hint=snapshot.AGAIN)
+        if self._mark is None:
+            return
+        with suppress(OSError):  # The name was removed or the folder is not accessible; the open file is unchanged.
+            if files.mark_of(Path(self.location)) != self._mark:
+                raise StoreUnavailable(f"{self.location} was written to while it was being read.", hint=files.AGAIN)
 
     def _require_writable(self) -> None:
+        if self.read_only:
+            raise StoreUnfit(f"{self.location} is open for reading only.", hint="Open it for writing.")
         if self._failure:
             raise StoreUnavailable(
                 f"{self.location} accepts no more writes after an error. {self._failure}", hint="Start the program again."
@@ -327,18 +306,12 @@ class Engine:
     def free_bytes(self) -> int:
         """Return how many bytes may still be written to the disk of the file."""
         try:
-            folder = os.statvfs(Path(self._key).parent)
+            return shutil.disk_usage(Path(self._key).parent).free
         except FileNotFoundError:  # the folder has been removed
             return 0
-        return folder.f_bavail * folder.f_frsize
 
     def _log_size(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0
-
-    def _roll_back(self) -> None:
-        # The engine has rolled back by itself where a statement failed; then there is nothing left to roll back.
-        with suppress(StoreError):
-            LadybugTransaction(self._writer, self.location).execute("ROLLBACK")
 
 
 def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
@@ -352,7 +325,10 @@ def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
     with _place_of(key):
         engine = _engines.get(key)
         if engine is not None:
-            return engine.share(read_only=read_only)
+            if engine.read_only and not read_only:
+                raise StoreLocked(f"{path} is open in this process for reading only.", hint="Close it there first.")
+            engine.users += 1
+            return engine
         if not read_only and not path.exists():
             files.create(path)
         database, mark = files.open_database(path, read_only=read_only, timeout=timeout)
@@ -366,7 +342,7 @@ def is_written_elsewhere(path: Path) -> bool:
     with _place_of(key):
         engine = _engines.get(key)
         try:
-            return (engine is None or engine.read_only) and snapshot.is_being_written(path)
+            return (engine is None or engine.read_only) and files.is_being_written(path)
         except OSError:
             return False
 

@@ -10,8 +10,7 @@ from typing import Self
 
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE
-from drag_graph.ports.graph_store import Migration
-from drag_graph.ports.query_rows import QueryRows
+from drag_graph.ports.graph_store import Migration, QueryRows
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.ladybug.engine import Engine, open_engine
 from drag_graph.stores.ladybug.ladybug_errors import FOREIGN_TABLES
@@ -58,9 +57,6 @@ class LadybugAccess:
     def __enter__(self) -> Self:
         self._open()
         return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self._closed = True

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from hashlib import sha256
 from pathlib import Path
@@ -18,21 +18,17 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 from drag_graph.errors import StoreUnfit
-from drag_graph.graph.paging import pages
 from drag_graph.model import DEFAULT_NAMESPACE, Subgraph
 from drag_graph.ports.graph_search import EVERYTHING, Candidates, Fact, Found, Hit, Passage, Restriction, Unit, is_within
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.ladybug.ladybug_access import LadybugAccess, revision_key
-from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
-from drag_graph.stores.ladybug.subgraph_reading import read_parts
+from drag_graph.stores.ladybug.ladybug_transaction import IDS_AT_ONCE, LadybugTransaction
+from drag_graph.stores.ladybug.subgraphs import read_parts
 from drag_graph.stores.ladybug.text_index import NAME, TextIndex
 from drag_graph.stores.ladybug.vector_index import VectorIndex
-from drag_graph.stores.shared.transaction import Row
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-IDS_AT_ONCE = 32
-"""The engine processes the rows that a statement was planned with again in every later call."""
 READ_BY_IDS = 8
 """Up to one vector in this many is read by its id, which takes six times as long as reading it among all."""
 _VECTORS = {
@@ -58,6 +54,7 @@ _UNIT = (
     "FROM unit u JOIN source s ON s.id = u.source_id JOIN unit_terms t ON t.rowid = u.n "
     "WHERE u.id IN (SELECT value FROM json_each(?))"
 )
+_UNIT_OF = "SELECT p.id, u.id FROM passage p JOIN unit u ON u.n = p.unit WHERE p.id IN (SELECT value FROM json_each(?))"
 _PASSAGE = (
     "SELECT p.unit, p.id, p.text, p.position, p.start, p.end, t.terms FROM passage p JOIN passage_terms t ON t.rowid = p.n "
     "WHERE p.unit IN (SELECT value FROM json_each(?)) ORDER BY p.position, p.id"
@@ -129,12 +126,9 @@ class LadybugSearch:
         changed = self._access.ready().changed_since(index.version)
         if changed is None or len(changed) > max(IDS_AT_ONCE, len(index.ids) // READ_BY_IDS):
             return None
-        return index.renewed(version, changed, self._vectors(kind, changed))
-
-    def _vectors(self, kind: str, ids: Sequence[str]) -> Iterator[Row]:
         with self._access.reading() as session:
-            for page in pages(ids, IDS_AT_ONCE):
-                yield from session.run(f"search_candidates_vectors_{kind}", namespace=self._access.namespace, ids=page)
+            statement = f"search_candidates_vectors_{kind}"
+            return index.renewed(version, changed, session.run_by_ids(statement, changed, namespace=self._access.namespace))
 
     def _text(self, session: LadybugTransaction) -> TextIndex:
         """Return the full-text index in the state that a transaction sees."""
@@ -164,12 +158,9 @@ class LadybugSearch:
             by_words = text.matching("passage", terms, k, sources)
             units = text.matching("unit", terms, k, sources)
             own = session.run("read_sources", namespace=namespace, ids=[source_id])
-            names = {row["id"]: row["text"] for row in self._by_ids(session, "search_queries", list(near["queries"]))}
-        found = text.rows(
-            "SELECT p.id, u.id FROM passage p JOIN unit u ON u.n = p.unit WHERE p.id IN (SELECT value FROM json_each(?))",
-            [json.dumps([*near["evidence"], *by_words])],
-        )
-        unit_of = dict(found)
+            rows = session.run_by_ids("search_queries", near["queries"], namespace=namespace)
+            names = {row["id"]: row["text"] for row in rows}
+        unit_of = dict(text.rows(_UNIT_OF, [json.dumps([*near["evidence"], *by_words])]))
         return Candidates(
             own=bool(own) and (sources is None or source_id in sources),
             queries=tuple(Hit(id_, score, names[id_]) for id_, score in near["queries"].items() if id_ in names),
@@ -190,11 +181,6 @@ class LadybugSearch:
             )
             allowed = frozenset(id_ for (id_,) in rows)
         return dict(self.index(kind).nearest(numbers, k, among=allowed)[0])
-
-    def _by_ids(self, session: LadybugTransaction, name: str, ids: Sequence[str]) -> list[Row]:
-        return [
-            row for page in pages(ids, IDS_AT_ONCE) for row in session.run(name, namespace=self._access.namespace, ids=page)
-        ]
 
     @_repaired
     def units(self, ids: Sequence[str], vectors: Vectors) -> list[Unit]:

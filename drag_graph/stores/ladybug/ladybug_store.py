@@ -2,40 +2,33 @@
 
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
 
 import numpy as np
 
 from drag_graph.errors import StoreLocked
 from drag_graph.graph import subgraph_checks as checks
-from drag_graph.graph.paging import pages
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.community_store import CommunityHit
 from drag_graph.ports.site_registry import SummaryHit
 from drag_graph.ports.vectors import Vectors
-from drag_graph.stores.ladybug import subgraph_writing as write
+from drag_graph.stores.ladybug import subgraphs
 from drag_graph.stores.ladybug.engine import READ_PATIENCE
 from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
-from drag_graph.stores.ladybug.ladybug_search import IDS_AT_ONCE, LadybugSearch
+from drag_graph.stores.ladybug.ladybug_search import LadybugSearch
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
-from drag_graph.stores.ladybug.subgraph_reading import read_subgraphs
-from drag_graph.stores.ladybug.vector_index import VectorIndex
-from drag_graph.stores.shared.shared_communities import SharedCommunities, hits_of
+from drag_graph.stores.ladybug.subgraphs import read_subgraphs
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
-from drag_graph.stores.shared.shared_registry import SharedRegistry, hit_of
+from drag_graph.stores.shared.shared_parts import SharedCommunities, SharedRegistry, hit_of, hits_of
 from drag_graph.stores.shared.shared_store import LAST, SharedStore
-from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction
+from drag_graph.stores.shared.transaction import ALL, NamespacePart, Result, Row, Run, Transaction
 
 
 class LadybugPart(NamespacePart):
     """A part of a store with vector search."""
 
-    def _index(self, kind: str) -> VectorIndex:
-        """Return the vectors of a kind (`LadybugSearch.index`)."""
-        return cast("LadybugStore", self._access).search.index(kind)
+    _access: "LadybugStore"
 
 
 class LadybugRegistry(LadybugPart, SharedRegistry):
@@ -52,14 +45,13 @@ class LadybugRegistry(LadybugPart, SharedRegistry):
             return []
         wanted = k
         while True:
-            pairs = dict(self._index("summaries").nearest(np.asarray([vector], dtype=np.float32), wanted)[0])
-            rows = {row["id"]: row for row in self._rows_of("read_summaries", list(pairs)) if row["site_id"] != without}
+            pairs = dict(self._access.search.index("summaries").nearest(np.asarray([vector], dtype=np.float32), wanted)[0])
+            with self._access.reading() as session:
+                found = session.run_by_ids("read_summaries", pairs, namespace=self._namespace)
+            rows = {row["id"]: row for row in found if row["site_id"] != without}
             if len(rows) >= k or len(pairs) < wanted:
                 return [hit_of(rows[id_], score) for id_, score in pairs.items() if id_ in rows][:k]
             wanted *= 4  # summaries of the site itself, or erased ones, were among the nearest
-
-    def _rows_of(self, name: str, ids: Sequence[str]) -> list[Row]:
-        return [row for page in pages(ids, IDS_AT_ONCE) for row in self._rows(name, ids=page)]
 
 
 class LadybugCommunities(LadybugPart, SharedCommunities):
@@ -71,8 +63,7 @@ class LadybugCommunities(LadybugPart, SharedCommunities):
     vectors_at_once = 32
 
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
-        (pairs,) = self._index("communities").nearest(np.asarray([vector], dtype=np.float32), k)
-        scores = dict(pairs)
+        scores = dict(self._access.search.index("communities").nearest(np.asarray([vector], dtype=np.float32), k)[0])
         rows = self._rows("read_communities", ids=list(scores)) if scores else []
         return hits_of(({**row, "score": scores[row["id"]]} for row in rows), k)
 
@@ -90,11 +81,9 @@ class LadybugConcepts(LadybugPart, SharedConcepts):
     vectors_at_once = 32
 
     def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
-        def write(session: LadybugTransaction) -> Result:
+        with self._access.writing() as session:
             session.changed_vectors, session.changed_links = changed_vectors, True
             return work(session.run)
-
-        return self._access.in_writing(write)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -110,11 +99,7 @@ class LadybugConcepts(LadybugPart, SharedConcepts):
             del _linked[place]
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        return self._index("similar").nearest(vectors, k, floor=floor)
-
-
-ALL = 2**62
-"""More rows than there are."""
+        return self._access.search.index("similar").nearest(vectors, k, floor=floor)
 
 
 class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
@@ -149,11 +134,11 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
             return
         with self.writing() as session:
             session.changed_vectors, session.changed_edges = (), True
-            rows = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
+            rows = session.run("read_sources", namespace=self._namespace, ids=list(dict.fromkeys(source_ids)))
             for source in rows:
                 session.run("aggregate_erase", namespace=self._namespace, source_id=source["id"])
             are_documents = {source["id"]: source["is_document"] for source in rows}
-            write.write_edges(session, self._namespace, are_documents, aggregation)
+            subgraphs.write_edges(session, self._namespace, are_documents, aggregation)
 
     def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
         if not source_ids:
@@ -167,7 +152,7 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         with self.writing() as session:
             session.changed_vectors = ()
             source_ids = self._lock_sources(session, (id_ for answer in answers for id_ in answer.source_ids)).keys()
-            stored_ids = write.write_answers(
+            stored_ids = subgraphs.write_answers(
                 session, self._namespace, [item for item in answers if source_ids >= set(item.source_ids)]
             )
         return checks.dropped(answers, stored_ids)
@@ -176,15 +161,12 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         return read_subgraphs(session, self._namespace, source_ids)
 
     def _lock_sources(self, session: LadybugTransaction, source_ids: Iterable[str]) -> dict[str, str]:
-        rows = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
+        rows = session.run("read_sources", namespace=self._namespace, ids=list(dict.fromkeys(source_ids)))
         return {row["id"]: row["settings_hash"] for row in rows}
 
     def _erase_parts(self, session: LadybugTransaction, source_ids: Sequence[str]) -> Mapping[str, int]:
         session.changed_links = True  # of concepts that other sources share
-        counts: Counter[str] = Counter()
-        for row in write.erase_parts(session, self._namespace, source_ids):
-            counts[row["label"]] += row["number"]
-        return counts
+        return subgraphs.erase_parts(session, self._namespace, source_ids)
 
     def _stream(self, name: str) -> Iterator[Row]:
         more = {"after": "", "until": LAST, "prefix": "", "limit": ALL} if name == "find_answers" else {}
@@ -198,8 +180,4 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         self, session: LadybugTransaction, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation
     ) -> None:
         session.changed_links |= bool(replaced)
-        write.write_subgraphs(session, self._namespace, wanted, replaced, aggregation)
-
-
-def _distinct(items: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(items))
+        subgraphs.write_subgraphs(session, self._namespace, wanted, replaced, aggregation)

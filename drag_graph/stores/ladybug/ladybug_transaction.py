@@ -1,14 +1,24 @@
 """Statements of one transaction of an embedded store, and when to plan them again."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from traceback import clear_frames
 from typing import Any
 
+import ladybug
+
+from drag_graph.graph.paging import pages
+from drag_graph.ports.graph_store import QueryRows
 from drag_graph.stores.ladybug.ladybug_errors import translate
 from drag_graph.stores.shared.cypher_files import load
+from drag_graph.stores.shared.reading_statement import json_value, too_slow, unusable
 from drag_graph.stores.shared.transaction import Row
 
+ENGINE_ERRORS = (RuntimeError, ValueError, LookupError, OverflowError, MemoryError)
+"""What the engine raises; all but the first where it reads something broken."""
+IDS_AT_ONCE = 32
+"""The engine processes the rows that a statement was planned with again in every later call."""
 FIRST_PLANS = 32
 """Executions of a statement before it is planned again; the number then grows by a factor of four each time."""
 
@@ -46,12 +56,9 @@ class LadybugTransaction:
     """Whether it may change edges, or which concepts entities refer to, although no vector changes."""
 
     def __init__(
-        self, connection: Any, location: str, check: Callable[[], None] | None = None, plans: Plans | None = None
+        self, connection: Any, location: str, check: Callable[[], None] = lambda: None, plans: Plans | None = None
     ) -> None:
-        self._connection = connection
-        self._location = location
-        self._check = check
-        self._plans = plans
+        self._connection, self._location, self._check, self._plans = connection, location, check, plans
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         """Execute the statement of that name (`cypher/ladybug`, `cypher/common`) and return its rows. Raises StoreError."""
@@ -61,32 +68,78 @@ class LadybugTransaction:
         """Yield the rows that `run` returns. Nothing else may be executed meanwhile."""
         if self._plans:
             self._plans.note(name)
-        yield from rows_of(self._connection, *load(name, "ladybug").bind(**parameters), self._location, self._check)
+        yield from self._rows(*load(name, "ladybug").bind(**parameters))
+
+    def run_by_ids(self, name: str, ids: Iterable[str], /, **parameters: Any) -> list[Row]:
+        """Run a statement for distinct ids, a few at a time, and return its rows."""
+        return [row for page in pages(dict.fromkeys(ids), IDS_AT_ONCE) for row in self.run(name, ids=page, **parameters)]
 
     def execute(self, text: str, parameters: dict[str, Any] | None = None) -> list[Row]:
         """Execute a text from a file, or the engine's transaction control, and return its rows. Raises StoreError."""
-        return list(rows_of(self._connection, text, parameters, self._location, self._check))
+        return list(self._rows(text, parameters or {}))
 
-
-def rows_of(
-    connection: Any, text: str, parameters: dict[str, Any] | None, location: str, check: Callable[[], None] | None = None
-) -> Iterator[Row]:
-    """Execute a text and yield its rows as dictionaries, each after a `check`. Raises StoreError, never the engine's own."""
-    try:
-        result = connection.execute(text, parameters or {})
+    def _rows(self, text: str, parameters: dict[str, Any]) -> Iterator[Row]:
+        """Execute a text and yield its rows as dictionaries, each after a check. Raises StoreError, never the engine's own."""
         try:
-            names = result.get_column_names()
-            while result.has_next():
-                row = dict(zip(names, result.get_next(), strict=True))
-                if check:
-                    check()
-                yield row
-        finally:
-            result.close()
-    except (RuntimeError, ValueError, LookupError, OverflowError, MemoryError) as error:
-        clear_frames(error.__traceback__)  # they would keep the statement, and it the closed file
-        if check:
-            check()
-        raise translate(str(error), location) from error
-    if check:
-        check()
+            with closing(self._connection.execute(text, parameters)) as result:
+                names = result.get_column_names()
+                while result.has_next():
+                    row = dict(zip(names, result.get_next(), strict=True))
+                    self._check()
+                    yield row
+        except ENGINE_ERRORS as error:
+            clear_frames(error.__traceback__)  # they would keep the statement, and it the closed file
+            self._check()
+            raise translate(str(error), self._location) from error
+        self._check()
+
+
+_REFUSALS = (
+    *("Binder exception", "Catalog exception", "Can not execute a write query", "Connection Exception", "Conversion"),
+    *("Parser exception", "Parameter", "Runtime exception", "Overflow exception"),
+)
+"""Beginnings of the engine's messages about a statement."""
+
+
+def read_rows(connection: Any, statement: str, limit: int, seconds: float, location: str) -> QueryRows:
+    """Return up to `limit` rows. The connection is used for nothing else.
+
+    In a read-only transaction the engine refuses every write. It prepares one statement only, so none can end the transaction
+    and begin another. Raises ConfigurationError for a statement that it refuses, or that takes longer than `seconds`.
+    """
+    prepared: Any = None
+    try:
+        connection.set_query_timeout(max(1, round(seconds * 1000)))
+        connection.execute("BEGIN TRANSACTION READ ONLY").close()
+        prepared = ladybug.PreparedStatement(connection, statement)
+        if not prepared.is_success():
+            raise unusable(prepared.get_error_message())
+        rows: list[tuple[Any, ...]] = []
+        with closing(connection.execute(prepared)) as result:
+            while result.has_next() and len(rows) <= limit:
+                rows.append(tuple(_value(item) for item in result.get_next()))
+            columns = tuple(result.get_column_names())
+    except ENGINE_ERRORS as error:
+        clear_frames(error.__traceback__)
+        message = str(error)
+        if message.startswith("Interrupted"):
+            raise too_slow(seconds) from error
+        raise (unusable(message) if message.startswith(_REFUSALS) else translate(message, location)) from error
+    finally:
+        prepared = None  # the traceback of an error would keep it, and it the closed file
+    return QueryRows(columns, tuple(rows[:limit]), len(rows) > limit)
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_value(item) for item in value]
+    if not isinstance(value, Mapping):
+        return json_value(value)
+    if "_NODES" in value and "_RELS" in value:
+        return {"type": "path", "nodes": _value(value["_NODES"]), "relationships": _value(value["_RELS"])}
+    if "_LABEL" not in value:
+        return {str(key): _value(item) for key, item in value.items()}
+    own = {name: json_value(item) for name, item in value.items() if not name.startswith("_") and item is not None}
+    if "_SRC" in value:
+        return {"type": "relationship", "name": value["_LABEL"], "properties": own}
+    return {"type": "node", "labels": [value["_LABEL"]], "properties": own}

@@ -1,4 +1,11 @@
-"""Files of an embedded store: checking, opening and creating them."""
+"""Files of an embedded store: checking, opening, copying and creating them.
+
+The engine's readers take no lock. Measured of ladybug 0.22: a reader has the log replayed in memory when it opens the file, and
+then takes pages from the file as it needs them. A checkpoint of another process changes these pages under it: most reads after
+it fail in odd words, and some give wrong rows without a word. Between two checkpoints the file stands still and only the log
+grows. So the file and its log are copied between two checkpoints, and the copy is read. Where nobody writes, the file itself is
+read, and reads are checked.
+"""
 
 import ctypes
 import functools
@@ -6,26 +13,104 @@ import logging
 import os
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeAlias
+
+import ladybug
 
 from drag_graph.errors import StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.log import event
-from drag_graph.stores.ladybug import snapshot
-from drag_graph.stores.ladybug.ladybug_errors import (
-    BROKEN_RECORD,
-    CHECKPOINT_RACE,
-    DAMAGED,
-    LOCK,
-    RECOVERY_PENDING,
-    TORN_LOG,
-    translate,
-)
+from drag_graph.stores.ladybug import ladybug_errors as messages
 from drag_graph.stores.shared import migrations as migrate
 from drag_graph.stores.shared.cypher_files import load
+
+Mark: TypeAlias = tuple[int, int, int]
+"""A file's inode, its size in bytes and when it was last modified, in nanoseconds: it changes with every checkpoint."""
+
+AGAIN = "Run the same command again."
+_PAUSE = 0.02
+"""Seconds between two looks. A file must have stood still for as long, as the clock of a file system ticks every few ms."""
+_CHECKPOINTING = (".shadow", ".wal.checkpoint")
+"""Suffixes of files that exist during a checkpoint."""
+
+
+def mark_of(path: Path) -> Mark:
+    """Return the mark of a file. Raises OSError."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def readable(path: Path, timeout: float) -> Iterator[tuple[Path, Mark | None]]:
+    """Give the file to open for reading: `path` and its mark, or a copy (and None) while another process writes.
+
+    The copy is removed at the end of the block: by then the engine has it open and needs its name no more. To be called only
+    while this process has the file not open, whose lock would be lost. Raises StoreUnavailable when the writer did not let
+    the file stand still for `timeout` seconds, and when there is no room for a copy; OSError for a file that cannot be read.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        mark = mark_of(path)
+        if not is_being_written(path):
+            yield path, mark
+            return
+        if not _is_checkpointing(path) and abs(time.time_ns() - mark[2]) > _PAUSE * 1e9:
+            with tempfile.TemporaryDirectory(prefix="drag-graph-") as folder:
+                copy = _copy(path, Path(folder))
+                if mark_of(path) == mark and not _is_checkpointing(path):
+                    yield copy, None
+                    return
+        if time.monotonic() >= deadline:
+            raise StoreUnavailable(f"Another process keeps writing to {path}.", hint=AGAIN)
+        time.sleep(_PAUSE)
+
+
+def is_being_written(path: Path) -> bool:
+    """Return whether another process has the writer's lock on the file. Raises OSError for a file that cannot be opened."""
+    with path.open("rb") as file:
+        return not lock(file, shared=True)
+
+
+def lock(file: IO[bytes], *, shared: bool = False) -> bool:
+    """Take the lock that the engine takes on its file, and return whether it could be had; closing the file releases it.
+
+    True where there are no such locks: on a file system without them, and on Windows, which refuses to open a locked file.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.lockf(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_checkpointing(path: Path) -> bool:
+    return any(Path(f"{path}{end}").exists() for end in _CHECKPOINTING)
+
+
+def _copy(path: Path, folder: Path) -> Path:
+    copy = folder / path.name
+    try:
+        shutil.copyfile(path, copy)
+        # There is no log right after a checkpoint.
+        with suppress(FileNotFoundError):
+            shutil.copyfile(f"{path}.wal", f"{copy}.wal")
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} is being written to, and no copy to read can be made in {folder.parent}: {error.strerror}.",
+            hint="Free some space there, or wait until the writer is done.",
+        ) from error
+    return copy
+
 
 Execute = Callable[[str], list[dict[str, Any]]]
 """Executes a text and returns its rows."""
@@ -89,16 +174,13 @@ CHECKPOINT_BYTES = 128 * 1024 * 1024
 DRAFT = ".compacting"
 """Suffix of a compaction's folder, which remains if the compaction is killed."""
 LENIENT = "throw_on_wal_replay_failure"
-_RIGHTS = "Check its permissions."
 FIRST_PAUSE = 0.02
 RACE_SECONDS = 2.0
 """How long a reader retries if a writer starts or ends, with a checkpoint, while it opens the file."""
 
 
-def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, snapshot.Mark | None]:
+def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, Mark | None]:
     """Open the database. Waits for the lock until the deadline, and accepts a log with a torn end."""
-    import ladybug
-
     start = time.monotonic()
     pause = FIRST_PAUSE
     log = Path(f"{path}.wal")
@@ -111,27 +193,27 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
                 database = ladybug.Database(str(path), **options)
                 shutil.rmtree(path.with_name(f".{path.name}{DRAFT}"), ignore_errors=True)  # nobody else compacts now
                 return database, None
-            with snapshot.readable(path, timeout) as (place, mark):
+            with readable(path, timeout) as (place, mark):
                 return ladybug.Database(str(place), read_only=True, **options), mark
         except RuntimeError as error:
             message, cause = str(error), error
-            misread = BROKEN_RECORD.search(message) is not None
+            misread = messages.BROKEN_RECORD.search(message) is not None
         except OSError as error:
             raise StoreUnfit(f"{path} is not readable: {error.strerror}.", hint="Check its permissions.") from error
         except (ValueError, LookupError, OverflowError, MemoryError) as error:
             # Raised while the engine reads a broken file, or the torn end of a log.
-            message, cause, misread = DAMAGED, error, True
+            message, cause, misread = messages.DAMAGED, error, True
         waited = time.monotonic() - start
-        torn = TORN_LOG.search(message) or (misread and log.exists())
+        torn = messages.TORN_LOG.search(message) or (misread and log.exists())
         if torn and LENIENT not in options:
             _keep_torn_log(path, read_only=read_only)
             options[LENIENT] = False
             continue
-        patience = timeout if LOCK.search(message) else 0.0
-        if read_only and (CHECKPOINT_RACE.search(message) or RECOVERY_PENDING.search(message)):
+        patience = timeout if messages.LOCK.search(message) else 0.0
+        if read_only and (messages.CHECKPOINT_RACE.search(message) or messages.RECOVERY_PENDING.search(message)):
             patience = min(RACE_SECONDS, timeout)
         if waited >= patience:
-            raise translate(message, str(path)) from cause
+            raise messages.translate(message, str(path)) from cause
         if patience > RACE_SECONDS and pause == FIRST_PAUSE:
             event(
                 "another process has the store open; waiting for it", level=logging.WARNING, location=str(path), seconds=timeout
@@ -169,7 +251,7 @@ def require_file(path: Path, *, read_only: bool) -> None:
 
 def _require_rights(path: Path, *, read_only: bool) -> None:
     if not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK):
-        raise StoreUnfit(f"{path} is not {'readable' if read_only else 'writable'}.", hint=_RIGHTS)
+        raise StoreUnfit(f"{path} is not {'readable' if read_only else 'writable'}.", hint="Check its permissions.")
     log = Path(f"{path}.wal")
     if log.exists() and not os.access(log, os.R_OK):
         raise StoreUnfit(f"The log {log} of the store is not readable.", hint="Check its permissions.")
@@ -177,7 +259,7 @@ def _require_rights(path: Path, *, read_only: bool) -> None:
 
 def _require_folder(folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise StoreUnfit(f"The folder {folder} is not writable.", hint=_RIGHTS)
+        raise StoreUnfit(f"The folder {folder} is not writable.", hint="Check its permissions.")
     if os.statvfs(folder).f_blocks == 0:
         # A folder such as /proc would otherwise be reported as a full disk.
         raise StoreUnfit(f"Files cannot be stored in {folder}.", hint="Choose another file with `store=FILE`.")
@@ -185,10 +267,7 @@ def _require_folder(folder: Path) -> None:
 
 def create(path: Path) -> None:
     """Create an empty database next to `path` and rename it, so that `path` is never incomplete."""
-    import ladybug
-
-    free = os.statvfs(path.parent)
-    if free.f_bavail * free.f_frsize < SPARE_BYTES:
+    if shutil.disk_usage(path.parent).free < SPARE_BYTES:
         raise StoreUnavailable(f"The disk of {path} is full.", hint="Free some space and run the same command again.")
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     hand_out_zeros()
@@ -202,7 +281,7 @@ def create(path: Path) -> None:
         except OSError:
             draft.rename(path)  # A file system without hard links.
     except (RuntimeError, OSError) as error:
-        raise translate(str(error), str(path)) from error
+        raise messages.translate(str(error), str(path)) from error
     finally:
         draft.unlink(missing_ok=True)
 
@@ -236,7 +315,7 @@ def put_in_place(draft: Path, path: Path) -> Iterator[None]:
     """
     try:
         with path.open("rb+") as old:
-            if not snapshot.lock(old) or Path(f"{path}.wal").exists():
+            if not lock(old) or Path(f"{path}.wal").exists():
                 raise StoreLocked(
                     f"Another process opened {path} before it was compacted.",
                     hint="Run the same command again when that process has ended.",

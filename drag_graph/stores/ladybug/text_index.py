@@ -32,6 +32,13 @@ _KIND = FileKind(
     version=4,
 )
 _STATE = "SELECT revision, links FROM state"
+_ADD_SOURCE = "INSERT INTO source VALUES (:id, :revision, :is_document, :title, :date, :tags)"
+_ADD_UNIT = "INSERT INTO unit VALUES (:n, :id, :source_id, :position, :start, :page, :heading, :text)"
+_ADD_PASSAGE = "INSERT INTO passage VALUES (:n, :id, :unit, :position, :start, :end, :text)"
+_ADD_FACT = (
+    "INSERT INTO fact VALUES (NULL, :id, :unit, :evidence_id, :subject_id, :subject, :subject_node, :predicate, :object_id, "
+    ":object, :object_node, :confidence, :predicate_key)"
+)
 Rows = Callable[[str, Sequence[object]], list[Any]]
 
 
@@ -59,7 +66,13 @@ class TextIndex:
             self._file = self._file.copied()  # the other is not closed: another thread may be reading it
         with self._file.writing() as connection:
             known = connection.execute(_STATE).fetchone()
-            self._apply(connection, session, namespace)
+            stored = {row["id"]: row["revision"] for row in session.run("index_sources", namespace=namespace)}
+            indexed = dict(connection.execute("SELECT id, revision FROM source"))
+            changed = [id_ for id_, revision in stored.items() if indexed.get(id_) != revision]
+            for page in pages([id_ for id_ in indexed if indexed[id_] != stored.get(id_)], SOURCES_AT_ONCE):
+                _remove(connection, page)
+            for page in pages(changed, SOURCES_AT_ONCE):
+                _add(connection, session, namespace, page, stored)
             if known is None or known[1] != state[1]:
                 _renew_nodes(connection, session.run("index_nodes", namespace=namespace))
             connection.execute("DELETE FROM state")
@@ -110,37 +123,21 @@ class TextIndex:
             wanted.append(term)
         return wanted
 
-    def _apply(self, connection: sqlite3.Connection, session: LadybugTransaction, namespace: str) -> None:
-        """Remove and add what differs from the store."""
-        stored = {row["id"]: row["revision"] for row in session.run("index_sources", namespace=namespace)}
-        known = dict(connection.execute("SELECT id, revision FROM source"))
-        changed = [id_ for id_, revision in stored.items() if known.get(id_) != revision]
-        for page in pages([id_ for id_ in known if known[id_] != stored.get(id_)], SOURCES_AT_ONCE):
-            _remove(connection, page)
-        for page in pages(changed, SOURCES_AT_ONCE):
-            _add(connection, session, namespace, page, stored)
-
     def _open(self) -> SqliteFile:
-        if self._read_only and not self._path.exists():
-            return SqliteFile(_KIND)
-        try:
-            return SqliteFile(_KIND, self._path, read_only=self._read_only)
-        except StoreUnfit:
-            if self._read_only:
-                return SqliteFile(_KIND)
-        with suppress(OSError):
-            delete_files(self._path)  # damaged, or of another version: it is made again
-        try:
-            return SqliteFile(_KIND, self._path)
-        except StoreUnfit:
-            return SqliteFile(_KIND)
+        if self._path.exists() or not self._read_only:
+            with suppress(StoreUnfit):
+                return SqliteFile(_KIND, self._path, read_only=self._read_only)
+        if not self._read_only:
+            with suppress(OSError, StoreUnfit):
+                delete_files(self._path)  # damaged, or of another version: it is made again
+                return SqliteFile(_KIND, self._path)
+        return SqliteFile(_KIND)
 
 
 def delete_files(path: Path) -> None:
     """Delete an index: the log first, because SQLite would replay it into the next one."""
     for suffix in ("-wal", "-shm", ""):
-        with suppress(FileNotFoundError):
-            path.with_name(f"{path.name}{suffix}").unlink()
+        path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
 
 
 def _remove(connection: sqlite3.Connection, source_ids: Sequence[str]) -> None:
@@ -163,38 +160,22 @@ def _add(
     revisions: Mapping[str, str],
 ) -> None:
     heads = {row["id"]: row for row in session.run("index_heads", namespace=namespace, ids=source_ids)}
-    connection.executemany(
-        "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (id_, revisions[id_], row["is_document"], row["title"], row["date"], json.dumps(row["tags"]))
-            for id_, row in heads.items()
-        ],
-    )
+    sources = ({**row, "revision": revisions[id_], "tags": json.dumps(row["tags"])} for id_, row in heads.items())
+    connection.executemany(_ADD_SOURCE, sources)
     units = _unit_numbers(connection, heads, session.run("index_chunks", ids=source_ids))
     evidence = session.run("index_evidence", ids=source_ids)
     unit_of = {row["id"]: units[row["chunk_id"] or row["source_id"]] for row in evidence}
-    first = _next_number(connection, "passage")
-    connection.executemany(
-        "INSERT INTO passage VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            (n, row["id"], unit_of[row["id"]], row["position"], row["start"], row["end"], row["text"])
-            for n, row in enumerate(evidence, start=first)
-        ],
-    )
-    _add_terms(connection, "passage", ((n, row["text"]) for n, row in enumerate(evidence, start=first)))
-    triples = [row for row in session.run("index_triples", ids=source_ids) if row["evidence_id"] in unit_of]
+    numbered = enumerate(evidence, start=_next_number(connection, "passage"))
+    passages = [{**row, "n": n, "unit": unit_of[row["id"]]} for n, row in numbered]
+    connection.executemany(_ADD_PASSAGE, passages)
+    _add_terms(connection, "passage", ((row["n"], row["text"]) for row in passages))
     nodes = {row["id"]: row["node"] for row in session.run("index_nodes_of_sources", ids=source_ids)}
-    connection.executemany(
-        "INSERT INTO fact VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                *(row["id"], unit_of[row["evidence_id"]], row["evidence_id"], row["subject_id"], row["subject"]),
-                *(nodes.get(row["subject_id"], row["subject_id"]), row["predicate"], row["object_id"], row["object"]),
-                *(nodes.get(row["object_id"], row["object_id"]), row["confidence"], row["predicate_key"]),
-            )
-            for row in sorted(triples, key=lambda row: (unit_of[row["evidence_id"]], row["id"]))
-        ],
-    )
+    facts = [row for row in session.run("index_triples", ids=source_ids) if row["evidence_id"] in unit_of]
+    for row in facts:
+        subject, object_ = (nodes.get(id_, id_) for id_ in (row["subject_id"], row["object_id"]))
+        row |= {"unit": unit_of[row["evidence_id"]], "subject_node": subject, "object_node": object_}
+    facts.sort(key=lambda row: (row["unit"], row["id"]))
+    connection.executemany(_ADD_FACT, facts)
 
 
 def _unit_numbers(connection: sqlite3.Connection, heads: Mapping[str, Row], chunks: Sequence[Row]) -> dict[str, int]:
@@ -205,16 +186,8 @@ def _unit_numbers(connection: sqlite3.Connection, heads: Mapping[str, Row], chun
         if not head["is_document"]
     ]
     numbered = list(enumerate([*queries, *chunks], start=_next_number(connection, "unit")))
-    connection.executemany(
-        "INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                *(n, row["id"], row["source_id"], row["position"], row["start"], row["page"]),
-                *(json.dumps(row["heading"]), row["text"]),
-            )
-            for n, row in numbered
-        ],
-    )
+    units = ({**row, "n": n, "heading": json.dumps(row["heading"])} for n, row in numbered)
+    connection.executemany(_ADD_UNIT, units)
     texts = ((n, "\n".join([heads[row["source_id"]]["title"], *row["heading"], row["text"]])) for n, row in numbered)
     _add_terms(connection, "unit", texts)
     return {row["id"]: n for n, row in numbered}

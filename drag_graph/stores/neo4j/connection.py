@@ -7,28 +7,26 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+import neo4j
+from neo4j.exceptions import AuthError, ClientError, ConstraintError, DriverError, Neo4jError
+from neo4j.graph import Node, Path, Relationship
 
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.log import event, slow
-from drag_graph.ports.query_rows import QueryRows
+from drag_graph.ports.graph_store import QueryRows
 from drag_graph.stores.neo4j.neo4j_errors import CREDENTIALS, TIMED_OUT, explain, is_passing, may_have_come_through
 from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.reading_statement import json_value, too_slow, unusable
 
-if TYPE_CHECKING:
-    import neo4j
 
-
-def read_rows(session: "neo4j.Session", statement: str, limit: int, seconds: float) -> QueryRows:
+def read_rows(session: neo4j.Session, statement: str, limit: int, seconds: float) -> QueryRows:
     """Return up to `limit` rows from a session with read access, in which the server refuses every write.
 
     Raises ConfigurationError for a statement that it refuses, or that takes longer than `seconds`.
     """
-    import neo4j
-    from neo4j.exceptions import ClientError
-
     try:
         result = session.run(neo4j.Query(statement, timeout=seconds))
         rows = [tuple(_value(item) for item in record.values()) for record in result.fetch(limit + 1)]
@@ -43,8 +41,6 @@ def read_rows(session: "neo4j.Session", statement: str, limit: int, seconds: flo
 
 
 def _value(value: Any) -> Any:
-    from neo4j.graph import Node, Path, Relationship
-
     match value:
         case Node():
             return {"type": "node", "labels": sorted(value.labels), "properties": json_value(dict(value))}
@@ -64,7 +60,7 @@ SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 ROUTED = "neo4j"
 """How the address of a cluster begins; all others are of one server."""
 OLDEST = (5, 26)
-_SCHEMA_TRIES = 3
+_SCHEMA_TRIES = 4
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 2.0
 
@@ -183,8 +179,6 @@ class Neo4jConnection:
 
         A commit with an unknown outcome is repeated as well. Raises IdTaken if a uniqueness constraint refuses the write.
         """
-        from neo4j.exceptions import ConstraintError, DriverError, Neo4jError
-
         perhaps_done = False
 
         def once() -> Result:
@@ -221,20 +215,21 @@ class Neo4jConnection:
 
         Two processes that migrate at once may both find it missing. The slower one fails, and its next try finds it.
         """
-        for _ in range(_SCHEMA_TRIES):
+        for attempt in range(_SCHEMA_TRIES):
             try:
                 return self.write(lambda work: work.migrate(text))
             except StoreError as error:
-                if not str(getattr(error.__cause__, "code", "")).endswith("AlreadyExists"):
+                is_there = str(getattr(error.__cause__, "code", "")).endswith("AlreadyExists")
+                if not is_there or attempt == _SCHEMA_TRIES - 1:
                     raise
-        return self.write(lambda work: work.migrate(text))
+        return None
 
     def _statements(self, work: Callable[[Work], Result], access: str = "READ") -> Result:
         """Run `work`, whose statements are transactions of their own, once."""
         with self._session(access) as session:
             return work(Work(session))
 
-    def _session(self, access: str) -> "neo4j.Session":
+    def _session(self, access: str) -> neo4j.Session:
         driver = self._driver
         if driver is None:
             raise StoreUnavailable(f"The connection to {self.location} is closed.")
@@ -245,8 +240,6 @@ class Neo4jConnection:
 
     def _repeated(self, once: Callable[[], Result]) -> Result:
         """Return the result of `once`; repeat it until the deadline after temporary failures."""
-        from neo4j.exceptions import DriverError, Neo4jError
-
         deadline = time.monotonic() + self._timeout
         pause = _FIRST_PAUSE
         while True:
@@ -261,9 +254,7 @@ class Neo4jConnection:
             time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _make_driver(self) -> "neo4j.Driver":
-        import neo4j
-
+    def _make_driver(self) -> neo4j.Driver:
         # Without a handler of its own, the driver's logger would print its warnings on stderr.
         logging.getLogger("neo4j").addHandler(logging.NullHandler())
         username, password = self._auth
@@ -280,8 +271,6 @@ class Neo4jConnection:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        from neo4j.exceptions import AuthError, DriverError, Neo4jError
-
         try:
             yield
         except (DriverError, Neo4jError, OSError, UnicodeError, OverflowError) as error:

@@ -12,8 +12,7 @@ from typing import Self, TypeVar
 from drag_graph.errors import StoreUnfit
 from drag_graph.log import event
 from drag_graph.model import DEFAULT_NAMESPACE
-from drag_graph.ports.graph_store import Migration
-from drag_graph.ports.query_rows import QueryRows
+from drag_graph.ports.graph_store import Migration, QueryRows
 from drag_graph.ports.vectors import Vector
 from drag_graph.stores.neo4j.connection import Neo4jConnection, Work
 from drag_graph.stores.shared import migrations as migrate
@@ -71,9 +70,6 @@ class Neo4jAccess:
     def __enter__(self) -> Self:
         self._connection.open()
         return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self._connection.close()

@@ -5,6 +5,8 @@ import socket
 import ssl
 from collections.abc import Iterator
 
+from neo4j import exceptions as neo4j_errors
+
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit, SubgraphRefused
 
 START = "Start it (`drag-graph db up`), or check `store=ADDRESS` and NEO4J_URI."
@@ -46,15 +48,14 @@ def explain(error: BaseException, location: str, timeout: float) -> StoreError:
     StoreUnavailable if the server is away, too slow or refuses the credentials; StoreUnfit if it is not a Neo4j or lacks the
     database; otherwise a StoreError with Neo4j's code.
     """
-    from neo4j import exceptions as neo4j_errors
-
     where = f"Neo4j at {location}"
     if isinstance(error, neo4j_errors.Neo4jError):
         return _refusal(error, where)
     if isinstance(error, UnicodeError | OverflowError):
-        return SubgraphRefused(
-            f"A value cannot be stored: {_unstorable(error)}.", hint="Fix the line of the input that it came from."
+        what = (
+            "a text with half a character (a lone surrogate)" if isinstance(error, UnicodeError) else "a number beyond 64 bits"
         )
+        return SubgraphRefused(f"A value cannot be stored: {what}.", hint="Fix the line of the input that it came from.")
     if isinstance(error, neo4j_errors.IncompleteCommit):
         return StoreUnavailable(
             f"{where} went away during a commit; the outcome is unknown.", hint=f"{_LATER} Repeating is safe."
@@ -63,8 +64,6 @@ def explain(error: BaseException, location: str, timeout: float) -> StoreError:
 
 
 def _unreachable(error: BaseException, where: str, timeout: float) -> StoreError:
-    from neo4j import exceptions as neo4j_errors
-
     hopeless = hopeless_reason(error)
     if hopeless is None and isinstance(error, neo4j_errors.ConfigurationError):
         return StoreUnavailable(f"{where}: the driver refuses this connection ({type(error).__name__}).", hint=CREDENTIALS)
@@ -93,8 +92,6 @@ def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
 
 def is_passing(error: BaseException) -> bool:
     """Whether to try again, given that repeating is safe."""
-    from neo4j import exceptions as neo4j_errors
-
     if isinstance(error, neo4j_errors.IncompleteCommit) or getattr(error, "code", "") == VANISHED:
         return True
     retryable = isinstance(error, neo4j_errors.DriverError | neo4j_errors.Neo4jError) and error.is_retryable()
@@ -107,8 +104,6 @@ def may_have_come_through(error: BaseException) -> bool:
     It may if the connection broke during the commit, or if the server was stopping, because its reply then says nothing about
     the commit. After any other error the transaction was rolled back.
     """
-    from neo4j import exceptions as neo4j_errors
-
     return isinstance(error, neo4j_errors.IncompleteCommit | neo4j_errors.DatabaseUnavailable)
 
 
@@ -143,10 +138,6 @@ def _reason(error: BaseException, timeout: float) -> str:
         if isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__ or "timed out" in str(cause).lower():
             return f"it did not answer within {timeout:g} s"
     return "the connection broke off"
-
-
-def _unstorable(error: BaseException) -> str:
-    return "a text with half a character (a lone surrogate)" if isinstance(error, UnicodeError) else "a number beyond 64 bits"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

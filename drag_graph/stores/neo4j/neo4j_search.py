@@ -137,12 +137,8 @@ class Neo4jSearch:
         return [_unit(**row) for row in found]
 
     def around(self, nodes: Sequence[str], limit: int) -> list[Fact]:
-        values = {
-            "nodes": list(dict.fromkeys(filter(None, nodes))),
-            "limit": max(limit, 0),
-            "entities": ENTITIES,
-            "triples": TRIPLES,
-        }
+        limits = {"limit": max(limit, 0), "entities": ENTITIES, "triples": TRIPLES}
+        values = {"nodes": list(dict.fromkeys(filter(None, nodes))), **limits}
         found = self._access.in_reading(lambda work: work.run("search_around", namespace=self._access.namespace, **values))
         facts = {row["triple"][0]: _fact(row["triple"], row["unit"]) for row in found}
         return sorted(facts.values(), key=lambda fact: (-fact.confidence, fact.id))

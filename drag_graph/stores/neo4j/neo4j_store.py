@@ -18,14 +18,13 @@ from drag_graph.stores.neo4j import neo4j_rows as rows
 from drag_graph.stores.neo4j.connection import IdTaken, Work
 from drag_graph.stores.neo4j.neo4j_access import Neo4jAccess
 from drag_graph.stores.neo4j.neo4j_search import LEAST_CANDIDATES, Neo4jSearch
-from drag_graph.stores.shared.shared_communities import SharedCommunities, hits_of, open_communities, rejoin_communities
+from drag_graph.stores.shared import shared_parts
 from drag_graph.stores.shared.shared_concepts import SharedConcepts, recount_concepts, touched_concepts
-from drag_graph.stores.shared.shared_registry import SharedRegistry, hit_of
 from drag_graph.stores.shared.shared_store import LAST, SharedStore
 from drag_graph.stores.shared.transaction import Result, Row, Run, Transaction
 
 
-class Neo4jRegistry(SharedRegistry):
+class Neo4jRegistry(shared_parts.SharedRegistry):
     """The `SiteRegistry` port on Neo4j."""
 
     def _lock(self, session: Transaction, site_id: str) -> bool:
@@ -39,17 +38,17 @@ class Neo4jRegistry(SharedRegistry):
         (row,) = self._rows("nearest_summaries", vector=numbers, candidates=candidates, k=k, without=without)
         if len(row["hits"]) < k:  # summaries of other namespaces or of the site itself may have taken the places
             (row,) = self._rows("nearest_summaries_exact", vector=numbers, k=k, without=without)
-        return [hit_of(hit, hit["score"]) for hit in row["hits"]]
+        return [shared_parts.hit_of(hit, hit["score"]) for hit in row["hits"]]
 
 
-class Neo4jCommunities(SharedCommunities):
+class Neo4jCommunities(shared_parts.SharedCommunities):
     """The `CommunityStore` port on Neo4j."""
 
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
         if not any(vector) or k < 1:
             return []  # a zero vector matches nothing, and the index refuses it
         values = {"vector": [float(x) for x in vector], "candidates": max(LEAST_CANDIDATES, 4 * k), "k": k}
-        return hits_of(self._rows("nearest_communities", **values), k)
+        return shared_parts.hits_of(self._rows("nearest_communities", **values), k)
 
 
 LEASE_SECONDS = 60
@@ -230,7 +229,7 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
 
     def _write(self, session: Work, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation) -> None:
         names, old = {"namespace": self._namespace}, sorted(replaced)
-        members = open_communities(session.run, self._namespace, old)
+        members = shared_parts.open_communities(session.run, self._namespace, old)
         if old:
             touched = touched_concepts(session.run, self._namespace, old)
             session.run("erase_subgraphs", **names, source_ids=old)
@@ -238,7 +237,7 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         for ids in pages(sorted(wanted), SUBGRAPHS_PER_STATEMENT):
             subgraph_rows = [rows.subgraph_row(wanted[id_], new=id_ not in old) for id_ in ids]
             session.run("save_subgraphs", **names, subgraphs=subgraph_rows)
-        rejoin_communities(session.run, self._namespace, members, MEMBERS_PER_STATEMENT)
+        shared_parts.rejoin_communities(session.run, self._namespace, members, MEMBERS_PER_STATEMENT)
         self._aggregate(session, wanted, aggregation)
         if old:
             session.run("relink_answers", **names, source_ids=old)

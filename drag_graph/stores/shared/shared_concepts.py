@@ -1,35 +1,29 @@
 """The concepts of a namespace, over statements with the same names and rows in every dialect."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.name_forms import concept_id, concept_key
 from drag_graph.graph.paging import pages
 from drag_graph.ports.concept_store import Changes, Concept, ConceptStore, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vector
-from drag_graph.stores.shared.export_records import node, same_as_record
-from drag_graph.stores.shared.transaction import NamespacePart, Result, Row, Run, Transaction
+from drag_graph.stores.shared.shared_rows import node, same_as_record
+from drag_graph.stores.shared.transaction import ALL, NamespacePart, Result, Row, Run, run_by_ids
 
-IDS_AT_ONCE = 100
 PAGE = 2000
 _TRIES = 5
-_ALL = 2**62
 
 
 class SharedConcepts(NamespacePart, ConceptStore):
     """The `ConceptStore` port, except `exclusive` and `nearest_concepts`; the contract of each method is there."""
 
+    @abstractmethod
     def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
         """Return the result of `work` in one writing transaction, which is refused after another linker has taken over.
 
         `changed_vectors` are the ids of the nodes whose vectors it may change.
         """
-
-        def write(session: Transaction) -> Result:
-            session.changed_vectors = changed_vectors
-            return work(session.run)
-
-        return self._access.in_writing(write)
 
     def waiting(self, limit: int) -> Waiting:
         rows = self._rows("waiting", limit=limit)
@@ -44,8 +38,8 @@ class SharedConcepts(NamespacePart, ConceptStore):
         )
 
     def _unlinked(self, run: Run, source_ids: Sequence[str]) -> list[Row]:
-        rows = [row for page in pages(source_ids, IDS_AT_ONCE) for row in self._run(run, "unlinked_parts", ids=page)]
-        return [row for row in rows if row["text"] is not None]
+        parts = run_by_ids(run, "unlinked_parts", source_ids, namespace=self._namespace)
+        return [row for row in parts if row["text"] is not None]
 
     def write(self, changes: Changes) -> Written:
         concepts = {item.id for item in (*changes.concepts, *changes.named)}
@@ -54,8 +48,7 @@ class SharedConcepts(NamespacePart, ConceptStore):
 
     def _write(self, run: Run, changes: Changes) -> Written:
         # This locks the sources, so that no entity is replaced or erased while it is linked to a concept.
-        for page in pages(sorted(changes.sources), IDS_AT_ONCE):
-            self._run(run, "mark_linked", ids=page, linked=False)
+        run_by_ids(run, "mark_linked", changes.sources, namespace=self._namespace, linked=False)
         self.save_vectors(run, changes.evidence)
         numbers = self._link(run, changes)
         to_parameter = self._access.sent_vector
@@ -67,7 +60,8 @@ class SharedConcepts(NamespacePart, ConceptStore):
         self._each(run, "save_same_as", [_same_as_row(item) for item in changes.made])
         clusters = [{"id": item.id, "revision": item.revision, "cluster": cluster} for item, cluster in changes.clusters]
         self._each(run, "cluster_concepts", _by_id(clusters))
-        self._mark(run, changes.sources)
+        unlinked = {row["source_id"] for row in self._unlinked(run, changes.sources)}
+        run_by_ids(run, "mark_linked", set(changes.sources) - unlinked, namespace=self._namespace, linked=True)
         return numbers
 
     def save_vectors(self, run: Run, evidence: Mapping[str, Vector]) -> None:
@@ -86,12 +80,6 @@ class SharedConcepts(NamespacePart, ConceptStore):
         removed = remove_orphan_concepts(run, self._namespace, [*ids, *changes.recounted])
         return Written(sum(row["number"] for row in linked), max(0, len(fresh) - removed))
 
-    def _mark(self, run: Run, source_ids: Sequence[str]) -> None:
-        """Mark completely linked sources as linked."""
-        for page in pages(sorted(source_ids), IDS_AT_ONCE):
-            if linked := sorted(set(page) - {row["source_id"] for row in self._unlinked(run, page)}):
-                self._run(run, "mark_linked", ids=linked, linked=True)
-
     def read(self, concept_ids: Sequence[str] | None = None) -> list[Concept]:
         if concept_ids is None:
             rows = [row for page in self._pages(vectors=False) for row in page]
@@ -101,18 +89,16 @@ class SharedConcepts(NamespacePart, ConceptStore):
 
         def work(run: Run) -> list[Row]:
             rows = self._each(run, "read_concepts", [{"id": id_} for id_ in ids], self.vectors_at_once)
-            for page in pages(ids, IDS_AT_ONCE):
-                for row in self._run(run, "read_concept_names", ids=page):
-                    names.setdefault(row["id"], {})[row["written"]] = row["number"]
+            for row in run_by_ids(run, "read_concept_names", ids, namespace=self._namespace):
+                names.setdefault(row["id"], {})[row["written"]] = row["number"]
             return rows
 
-        rows = (
-            [row for row in self._access.in_reading(lambda session: work(session.run)) if row["name"] is not None]
-            if ids
-            else []
-        )
-        vectors = {row["id"]: self._access.kept_vector(row["embedding"]) for row in rows}
-        return [_concept(row, names=names.get(row["id"], {}), vector=vectors[row["id"]]) for row in _by_id(rows)]
+        rows = _by_id(self._access.in_reading(lambda session: work(session.run))) if ids else []
+        return [
+            _concept(row, names=names.get(row["id"], {}), vector=self._access.kept_vector(row["embedding"]))
+            for row in rows
+            if row["name"] is not None
+        ]
 
     def same_as(
         self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
@@ -120,11 +106,8 @@ class SharedConcepts(NamespacePart, ConceptStore):
         if concept_ids is None:
             return [_same_as(row) for row in self._rows("list_same_as", text=text.lower(), prefix=prefix, limit=limit)]
         ids = [{"id": id_} for id_ in sorted(set(concept_ids))]
-        rows = {
-            row["id"]: row
-            for row in self._access.in_reading(lambda session: self._each(session.run, "read_same_as", ids))
-            if row["left"]
-        }
+        found = self._access.in_reading(lambda session: self._each(session.run, "read_same_as", ids))
+        rows = {row["id"]: row for row in found if row["left"]}
         return [_same_as(rows[id_]) for id_ in sorted(rows)]
 
     def records(self, *, vectors: bool = True) -> Iterator[Row]:
@@ -137,7 +120,7 @@ class SharedConcepts(NamespacePart, ConceptStore):
             for item in self.same_as([row["id"] for row in page]):
                 # Its ends may be in two pages: it belongs to the first one.
                 if item.left in {row["id"] for row in page}:
-                    yield same_as_record(_record(item, self._namespace))
+                    yield same_as_record(item, self._namespace)
 
     def _pages(self, *, vectors: bool) -> Iterator[list[Row]]:
         """Yield pages of concepts by id. Each page is its own transaction, so that a slow reader keeps none open."""
@@ -159,23 +142,20 @@ def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> lis
     Call it before the entities are erased or replaced, and `recount_concepts` or `remove_orphan_concepts` after that in the
     same transaction.
     """
-    id_pages = pages(source_ids, IDS_AT_ONCE)
-    rows = [row for page in id_pages for row in run("concepts_of_sources", namespace=namespace, source_ids=page)]
+    rows = run_by_ids(run, "concepts_of_sources", source_ids, "source_ids", namespace=namespace)
     keys = {concept_key(form) for row in rows for form in row["variants"]}
     return sorted({row["id"] for row in rows if row["id"]} | {concept_id(namespace, key) for key in keys})
 
 
 def recount_concepts(run: Run, namespace: str, ids: Collection[str]) -> None:
     """Count the entities of concepts again and let `link` judge them again. A concept may be left without entities."""
-    for page in pages(sorted(set(ids)), IDS_AT_ONCE):
-        run("recount_concepts", namespace=namespace, ids=page)
+    run_by_ids(run, "recount_concepts", ids, namespace=namespace)
 
 
 def remove_orphan_concepts(run: Run, namespace: str, ids: Collection[str]) -> int:
     """Count the entities of concepts again, remove concepts without any, and return their number."""
     recount_concepts(run, namespace, ids)
-    id_pages = pages(sorted(set(ids)), IDS_AT_ONCE)
-    return sum(run("remove_orphan_concepts", namespace=namespace, ids=page)[0]["number"] for page in id_pages)
+    return sum(row["number"] for row in run_by_ids(run, "remove_orphan_concepts", ids, namespace=namespace))
 
 
 def abandoned_concepts(run: Run, namespace: str) -> list[str]:
@@ -186,8 +166,8 @@ def abandoned_concepts(run: Run, namespace: str) -> list[str]:
     undone = {row["id"]: row["is_undone"] for row in run("abandoned_concepts", namespace=namespace)}
     named = set[str]()
     if any(undone.values()):
-        waiting = [row["id"] for row in run("waiting", namespace=namespace, limit=_ALL) if row["kind"] == "source"]
-        parts = [row for page in pages(waiting, IDS_AT_ONCE) for row in run("unlinked_parts", namespace=namespace, ids=page)]
+        waiting = [row["id"] for row in run("waiting", namespace=namespace, limit=ALL) if row["kind"] == "source"]
+        parts = run_by_ids(run, "unlinked_parts", waiting, namespace=namespace)
         named = {concept_id(namespace, concept_key(row["text"])) for row in parts if row["kind"] == "entity"}
     # On Neo4j a concept that another transaction erases between match and read has no properties.
     return [id_ for id_, is_undone in undone.items() if id_ and not (is_undone and id_ in named)]
@@ -198,8 +178,7 @@ def _concept(row: Row, **more: Any) -> Concept:
 
 
 def _same_as(row: Row) -> SameAs:
-    ends = sorted((row[end], row[f"{end}_name"]) for end in ("left", "right"))
-    (left, left_name), (right, right_name) = ends
+    (left, left_name), (right, right_name) = sorted((row[end], row[f"{end}_name"]) for end in ("left", "right"))
     return SameAs(
         row["id"], left, right, row["method"], row["score"], row["created_at"], row["undone_at"], left_name, right_name
     )
@@ -207,11 +186,6 @@ def _same_as(row: Row) -> SameAs:
 
 def _same_as_row(item: SameAs) -> Row:
     return {name: getattr(item, name) for name in ("id", "left", "right", "method", "score", "created_at", "undone_at")}
-
-
-def _record(item: SameAs, namespace: str) -> Row:
-    row = _same_as_row(item)
-    return {"namespace": namespace, "source": row.pop("left"), "target": row.pop("right"), **row}
 
 
 def _by_id(rows: Iterable[Row]) -> list[Row]:

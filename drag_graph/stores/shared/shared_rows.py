@@ -1,12 +1,13 @@
-"""Conversion between the model and rows of properties, for all engines (no I/O).
+"""Conversion between the model and rows of properties, and to the records of an export, for all engines (no I/O).
 
 A row is a dictionary of an object's properties under the names of the model's fields. `metadata`, `snapshot` and the lines of
-an answer, which an engine cannot keep as properties, are kept as JSON.
+an answer, which an engine cannot keep as properties, are kept as JSON. The records of `GraphStore.records` are the same for
+every store, so exports can be compared.
 """
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -14,8 +15,10 @@ from pydantic import ValidationError
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.proof import own_refs
 from drag_graph.model import Aggregation, Answer, Document, Merge, Query, Strategy, Subgraph
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.concept_store import SameAs
+from drag_graph.ports.graph_store import LinkedEdge
 from drag_graph.stores.shared.transaction import Row
+from drag_graph.values import Value
 
 
 def aggregation_text(aggregation: Aggregation) -> str:
@@ -137,7 +140,73 @@ def damaged(what: str) -> StoreUnfit:
 
 
 def _sorted(name: str, own: Row, rows: Iterable[Row]) -> Sequence[Row]:
-    ordered = sorted(rows, key=lambda row: (row[name], row["id"]))
-    for row in ordered:
-        row.update(own)
-    return ordered
+    return sorted(({**row, **own} for row in rows), key=lambda row: (row[name], row["id"]))
+
+
+_OF_THE_SOURCE = frozenset({"settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at"})
+_ENDS = frozenset({"subject_id", "subject", "object_id", "object"})
+
+
+def subgraph_records(subgraph: Subgraph) -> Iterator[dict[str, Any]]:
+    """Yield the nodes and edges of one source's subgraph, without its answers."""
+    source, namespace = subgraph.source, subgraph.source.namespace
+    own = subgraph.model_dump(mode="json", include=set(_OF_THE_SOURCE))
+    if isinstance(source, Document):
+        yield node("Document", source.id, {**source.model_dump(mode="json"), **own})
+    else:
+        # Metadata is JSON already, and pydantic would change keys with half a character in them.
+        head = {**source.model_dump(mode="json", exclude={"gold", "metadata"}), "metadata": source.metadata}
+        yield node("Query", source.id, {**head, **own})
+    for chunk in subgraph.chunks:
+        yield node("Chunk", chunk.id, _properties(chunk, namespace))
+        yield link("HAS_CHUNK", source.id, chunk.id, namespace)
+    for call in subgraph.calls:
+        yield node("TeacherCall", call.id, _properties(call, namespace))
+    for evidence in subgraph.evidence:
+        yield node("Evidence", evidence.id, _properties(evidence, namespace))
+        yield link("HAS_EVIDENCE", source.id, evidence.id, namespace)
+        yield from (link("GENERATED_BY", evidence.id, call_id, namespace) for call_id in evidence.call_ids)
+        if evidence.chunk_id:
+            yield link("FROM_CHUNK", evidence.id, evidence.chunk_id, namespace)
+    for entity in subgraph.entities:
+        yield node("Entity", entity.id, _properties(entity, namespace))
+        yield link("MENTIONS", source.id, entity.id, namespace)
+    for triple in subgraph.triples:
+        yield edge("TRIPLE", triple.id, triple.subject_id, triple.object_id, _properties(triple, namespace))
+    for simple in subgraph.edges:
+        yield edge("RELATED", simple.id, simple.subject_id, simple.object_id, _properties(simple, namespace))
+
+
+def answer_records(answer: Answer, source_ids: Collection[str], evidence_ids: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield an answer and its links to these queries and this evidence, which are stored."""
+    yield node("Answer", answer.id, {**answer.model_dump(mode="json"), "edge_ids": own_refs(answer, "edge")})
+    for source_id in source_ids:
+        yield link("ANSWERS", answer.id, source_id, answer.namespace)
+    for evidence_id in evidence_ids:
+        yield link("USED", answer.id, evidence_id, answer.namespace)
+
+
+def node(label: str, id_: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a node."""
+    return {"kind": "node", "label": label, "id": id_, "properties": properties}
+
+
+def edge(type_: str, id_: str, source: str, target: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a relationship with an id of its own."""
+    return {"kind": "edge", "type": type_, "id": id_, "source": source, "target": target, "properties": properties}
+
+
+def link(type_: str, source: str, target: str, namespace: str) -> dict[str, Any]:
+    """Return the record of a relationship that only its ends identify."""
+    return edge(type_, f"{source}-{type_}-{target}", source, target, {"namespace": namespace})
+
+
+def same_as_record(item: SameAs, namespace: str) -> dict[str, Any]:
+    """Return the record of a judgement on two concepts; that it was undone is content, when is a time."""
+    own = {name: getattr(item, name) for name in ("id", "method", "score", "created_at", "undone_at")}
+    properties = {"namespace": namespace, **own, "undone": bool(item.undone_at)}
+    return edge("SAME_AS", item.id, item.left, item.right, properties)
+
+
+def _properties(value: Value, namespace: str) -> dict[str, Any]:
+    return {"namespace": namespace, **value.model_dump(mode="json", exclude=set(_ENDS))}

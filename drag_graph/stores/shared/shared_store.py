@@ -1,94 +1,25 @@
 """The parts of a graph store that work over statements with the same names and rows in every dialect."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Generic
 
 from drag_graph.graph import subgraph_checks as checks
 from drag_graph.graph.paging import iter_subgraphs, pages
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports.graph_store import (
-    ALL_SOURCES,
-    Erased,
-    GraphStore,
-    Problem,
-    Reduction,
-    Replace,
-    SaveOutcome,
-    SourceFilter,
-    StoredSource,
-)
-from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports import graph_store as port
 from drag_graph.ports.vectors import Vector
-from drag_graph.stores.shared.export_records import answer_records, link, subgraph_records
-from drag_graph.stores.shared.shared_communities import SharedCommunities, open_communities, remove_empty_communities
-from drag_graph.stores.shared.shared_concepts import (
-    SharedConcepts,
-    abandoned_concepts,
-    remove_orphan_concepts,
-    touched_concepts,
-)
-from drag_graph.stores.shared.shared_corrections import SharedCorrections
-from drag_graph.stores.shared.shared_registry import SharedRegistry
-from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
-from drag_graph.stores.shared.transaction import Access, EngineTransaction, Row, Run
+from drag_graph.stores.shared import shared_concepts, shared_parts
+from drag_graph.stores.shared.shared_rows import answer_of, answer_records, link, linked_edge_of, subgraph_records
+from drag_graph.stores.shared.transaction import Access, EngineTransaction, Row, Run, run_by_ids
 
 VECTORS_AT_ONCE = 100
-
-
-def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], erase_parts: Callable[[], Mapping[str, int]]) -> Erased:
-    """Erase sources, the answers that rest on them, and concepts and communities that are left without an entity.
-
-    Communities that lose their summaries are counted. `erase_parts` erases nodes and relationships of the sources and returns
-    their numbers by label and type.
-    """
-    answers = _erase_answers(run, namespace, source_ids)
-    touched = touched_concepts(run, namespace, source_ids)
-    open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
-    counts = dict(erase_parts())
-    remove_empty_communities(run, namespace, open_ids)
-    return Erased({**counts, "Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)}, answers)
-
-
-def reduce_source(run: Run, reduction: Reduction, write: Callable[[], None]) -> Erased:
-    """Replace a subgraph by its reduction, which `write` does. What is left keeps its vectors and concepts."""
-    before, after = reduction.before, reduction.after
-    namespace = before.source.namespace
-    source_ids = [before.source_id]
-    touched = touched_concepts(run, namespace, source_ids)
-    linked = run("concepts_of_sources", namespace=namespace, source_ids=source_ids)
-    vectors = run("evidence_vectors", namespace=namespace, ids=[item.id for item in after.evidence])
-    open_ids = {row["community"] for row in open_communities(run, namespace, source_ids)}
-    write()
-    entities = {item.id for item in after.entities}
-    links = [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in entities]
-    if links:
-        run("link_entities", namespace=namespace, rows=links)
-    for page in pages(vectors, VECTORS_AT_ONCE):
-        run("save_evidence_vectors", namespace=namespace, rows=page)
-    return Erased({"Concept": _remove_concepts(run, namespace, touched), "Community": len(open_ids)})
-
-
-def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:
-    """Remove touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
-    return remove_orphan_concepts(run, namespace, [*touched, *abandoned_concepts(run, namespace)])
-
-
-def _erase_answers(run: Run, namespace: str, source_ids: Sequence[str]) -> frozenset[str]:
-    """Erase the answers that name these sources, even if their links are lost, and return their ids."""
-    ids = [row["id"] for row in run("answers_naming", namespace=namespace, source_ids=list(source_ids))]
-    if ids:
-        run("erase_answers", namespace=namespace, answer_ids=ids)
-    return frozenset(ids)
-
-
 LAST = "\uffff"
 """Sorts after every id."""
 
 
-class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
+class SharedStore(Access, Generic[EngineTransaction]):
     """The `GraphStore` port, except for the abstract methods; the contract of each method is there."""
 
     _namespace: str
@@ -98,21 +29,21 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
     _claimed: tuple[str, int] | None = None
     """The embedder that this store claimed. Until it has saved a source, another one may claim the namespace."""
 
-    parts: tuple[type[SharedConcepts], type[SharedCommunities], type[SharedRegistry]]
+    parts: tuple[type[shared_concepts.SharedConcepts], type[shared_parts.SharedCommunities], type[shared_parts.SharedRegistry]]
     """The classes of the engine's concepts, communities and sites."""
 
     @property
-    def concepts(self) -> SharedConcepts:
+    def concepts(self) -> shared_concepts.SharedConcepts:
         """See GraphStore."""
         return self.parts[0](self)
 
     @property
-    def communities(self) -> SharedCommunities:
+    def communities(self) -> shared_parts.SharedCommunities:
         """See GraphStore."""
         return self.parts[1](self)
 
     @property
-    def registry(self) -> SharedRegistry:
+    def registry(self) -> shared_parts.SharedRegistry:
         """See GraphStore."""
         return self.parts[2](self)
 
@@ -120,9 +51,12 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
         """See GraphStore. Neo4j's own indexes are always up to date."""
 
     @property
-    def corrections(self) -> SharedCorrections:
+    def corrections(self) -> shared_parts.SharedCorrections:
         """See GraphStore."""
-        return SharedCorrections(self, self._stream)
+        return shared_parts.SharedCorrections(self, self._stream)
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
 
     @abstractmethod
     def _read_in(self, session: EngineTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
@@ -178,7 +112,9 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
 
     # ---- sources and answers
 
-    def sources(self, wanted: SourceFilter = ALL_SOURCES, *, after: str = "", limit: int = 1000) -> list[StoredSource]:
+    def sources(
+        self, wanted: port.SourceFilter = port.ALL_SOURCES, *, after: str = "", limit: int = 1000
+    ) -> list[port.StoredSource]:
         if limit < 1:
             return []
         if wanted.ids is not None:
@@ -187,7 +123,7 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
         else:
             conditions = {name: getattr(wanted, name) for name in ("input_id", "expired_before", "has_failed")}
             rows = self._rows("find_sources", **_bounds(wanted.prefix, after), **conditions, limit=limit)
-        return sorted((StoredSource(**row | {"tags": tuple(row["tags"] or ())}) for row in rows), key=lambda item: item.id)
+        return sorted((port.StoredSource(**row | {"tags": tuple(row["tags"] or ())}) for row in rows), key=lambda item: item.id)
 
     def answers(self, source_id: str = "", *, prefix: str = "", limit: int = 100, whole: bool = False) -> list[Answer]:
         if limit < 1:
@@ -208,15 +144,15 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
         subgraphs: Sequence[Subgraph],
         aggregation: Aggregation,
         *,
-        replace: Replace = False,
+        replace: port.Replace = False,
         vectors: Mapping[str, Vector] | None = None,
-    ) -> list[SaveOutcome]:
+    ) -> list[port.SaveOutcome]:
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
-        ids, first = sorted({subgraph.source_id for subgraph in subgraphs}), list[SaveOutcome]()
+        ids, first = sorted({subgraph.source_id for subgraph in subgraphs}), list[port.SaveOutcome]()
 
-        def work(session: EngineTransaction) -> list[SaveOutcome]:
+        def work(session: EngineTransaction) -> list[port.SaveOutcome]:
             nonlocal first
             self._claim(session, self._claimed)
             hashes = self._lock_sources(session, ids)
@@ -240,10 +176,10 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
         return outcomes
 
     def _planned(
-        self, session: EngineTransaction, subgraphs: Sequence[Subgraph], stored: Mapping[str, str], replace: Replace
-    ) -> tuple[list[SaveOutcome], dict[str, Subgraph]]:
+        self, session: EngineTransaction, subgraphs: Sequence[Subgraph], stored: Mapping[str, str], replace: port.Replace
+    ) -> tuple[list[port.SaveOutcome], dict[str, Subgraph]]:
         """Return the outcomes, and the subgraphs to write by source id; of two for one source, the last one counts."""
-        hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
+        hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[port.SaveOutcome]()
         for subgraph in subgraphs:
             id_, edition = subgraph.source_id, subgraph
             outcome = checks.outcome_of(hashes.get(id_), subgraph, replace=replace)
@@ -257,24 +193,23 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
 
     # ---- erasing
 
-    def erase(self, ids: Sequence[str], reductions: Sequence[Reduction] = ()) -> Erased:
+    def erase(self, ids: Sequence[str], reductions: Sequence[port.Reduction] = ()) -> port.Erased:
         checks.check([item.after for item in reductions], self._namespace)
-        first = Erased()
+        first = port.Erased()
 
-        def work(session: EngineTransaction) -> Erased:
+        def work(session: EngineTransaction) -> port.Erased:
             nonlocal first
             # Under the lock nobody writes an answer, or another edition, meanwhile.
             hashes = self._lock_sources(session, sorted({*ids, *(item.before.source_id for item in reductions)}))
             sources = sorted(hashes.keys() & set(ids))
             other_ids = sorted(set(ids) - hashes.keys())
-            parts = list[Erased]()
+            parts = list[port.Erased]()
             if number := self.registry.erase_sites(session, other_ids):
-                parts.append(Erased({"Edge": number}))
+                parts.append(port.Erased({"Edge": number}))
             if sources:
-                erase_parts = partial(self._erase_parts, session, sources)
-                parts.append(erase_sources(session.run, self._namespace, sources, erase_parts))
+                parts.append(self._erase_sources(session, sources))
             parts += [self._reduce(session, item) for item in reductions]
-            erased = Erased.sum_of(parts)
+            erased = port.Erased.sum_of(parts)
             self.corrections.erase(session.run, sources, erased.answer_ids)
             if session.perhaps_done and not sources and len(erased.stale) == len(reductions):
                 return first  # an earlier try, whose end nobody heard of, has done the work
@@ -283,19 +218,51 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
 
         return self.in_writing(work) if ids or reductions else first
 
-    def _reduce(self, session: EngineTransaction, item: Reduction) -> Erased:
-        id_, after = item.before.source_id, item.after
+    def _erase_sources(self, session: EngineTransaction, source_ids: Sequence[str]) -> port.Erased:
+        """Erase sources, the answers that rest on them, and concepts and communities that are left without an entity.
+
+        Answers are found by the sources that they name, even if their links are lost. Communities that lose their summaries are
+        counted.
+        """
+        run, namespace = session.run, self._namespace
+        answer_ids = [row["id"] for row in run("answers_naming", namespace=namespace, source_ids=source_ids)]
+        if answer_ids:
+            run("erase_answers", namespace=namespace, answer_ids=answer_ids)
+        touched = shared_concepts.touched_concepts(run, namespace, source_ids)
+        open_ids = {row["community"] for row in shared_parts.open_communities(run, namespace, source_ids)}
+        counts = dict(self._erase_parts(session, source_ids))
+        run_by_ids(run, "remove_empty_communities", open_ids, namespace=namespace)
+        counts |= {"Concept": self._remove_concepts(run, touched), "Community": len(open_ids)}
+        return port.Erased(counts, frozenset(answer_ids))
+
+    def _reduce(self, session: EngineTransaction, item: port.Reduction) -> port.Erased:
+        """Replace a subgraph by its reduction. What is left keeps its vectors and concepts."""
+        id_, after, run, namespace = item.before.source_id, item.after, session.run, self._namespace
         if self._read_in(session, [id_]) != [item.before]:
-            return Erased(stale=frozenset([id_]))
-        write = partial(self._write, session, {id_: after}, [id_], after.aggregation or Aggregation())
-        return reduce_source(session.run, item, write)
+            return port.Erased(stale=frozenset([id_]))
+        touched = shared_concepts.touched_concepts(run, namespace, [id_])
+        linked = run("concepts_of_sources", namespace=namespace, source_ids=[id_])
+        vectors = run("evidence_vectors", namespace=namespace, ids=[part.id for part in after.evidence])
+        open_ids = {row["community"] for row in shared_parts.open_communities(run, namespace, [id_])}
+        self._write(session, {id_: after}, [id_], after.aggregation or Aggregation())
+        entities = {part.id for part in after.entities}
+        if links := [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in entities]:
+            run("link_entities", namespace=namespace, rows=links)
+        for page in pages(vectors, VECTORS_AT_ONCE):
+            run("save_evidence_vectors", namespace=namespace, rows=page)
+        return port.Erased({"Concept": self._remove_concepts(run, touched), "Community": len(open_ids)})
+
+    def _remove_concepts(self, run: Run, touched: Sequence[str]) -> int:
+        """Remove touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
+        ids = [*touched, *shared_concepts.abandoned_concepts(run, self._namespace)]
+        return shared_concepts.remove_orphan_concepts(run, self._namespace, ids)
 
     # ---- looking, checking and exporting
 
     def counts(self) -> dict[str, int]:
         return dict.fromkeys(checks.COUNTED, 0) | {row["name"]: row["number"] for row in self._rows("counts")}
 
-    def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
+    def linked_edges(self, community_id: str = "") -> Iterator[port.LinkedEdge]:
         if community_id:
             yield from sorted(map(linked_edge_of, self._rows("community_edges", id=community_id)), key=attrgetter("id"))
             return
@@ -303,7 +270,7 @@ class SharedStore(GraphStore, Access, Generic[EngineTransaction]):
             # A row is an edge or all edges of a source, depending on the engine.
             yield from map(linked_edge_of, row.get("edges", [row]))
 
-    def verify(self) -> list[Problem]:
+    def verify(self) -> list[port.Problem]:
         rows = ((name, row) for name in checks.CHECKS for row in self._rows(name))
         return list(dict.fromkeys(checks.problem(name, *row.values()) for name, row in rows))
 

@@ -1,9 +1,10 @@
 """The interface between the shared parts of a store and an engine's transactions."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from drag_graph.graph.paging import pages
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.vectors import Vector
 
 Row = dict[str, Any]
@@ -28,16 +29,8 @@ EngineTransaction = TypeVar("EngineTransaction", bound=Transaction)
 Result = TypeVar("Result")
 
 
-class Access(Protocol):
+class Access(GraphStore, Protocol):
     """A namespace of a store, and transactions on it."""
-
-    @property
-    def location(self) -> str:
-        """See GraphStore."""
-
-    @property
-    def namespace(self) -> str:
-        """See GraphStore."""
 
     def sent_vector(self, vector: Vector) -> Any:
         """Return a vector as a statement's parameter."""
@@ -52,6 +45,16 @@ class Access(Protocol):
         """Return the result of `work` in one writing transaction."""
 
 
+IDS_AT_ONCE = 100
+ALL = 2**62
+"""More rows than there are."""
+
+
+def run_by_ids(run: Run, name: str, ids: Iterable[str], key: str = "ids", **values: Any) -> list[Row]:
+    """Run a statement over distinct ids, its parameter `key`, a few at a time and in their order, and return its rows."""
+    return [row for page in pages(sorted(set(ids)), IDS_AT_ONCE) for row in run(name, **{key: page}, **values)]
+
+
 class NamespacePart:
     """A part of a store, such as its concepts, within one namespace."""
 
@@ -63,13 +66,11 @@ class NamespacePart:
         self._access = access
         self._namespace = access.namespace
 
-    def _run(self, run: Run, name: str, **values: Any) -> list[Row]:
-        return run(name, namespace=self._namespace, **values)
-
     def _rows(self, name: str, **values: Any) -> list[Row]:
         """Return the rows of a statement in a reading transaction of its own."""
-        return self._access.in_reading(lambda session: self._run(session.run, name, **values))
+        return self._access.in_reading(lambda session: session.run(name, namespace=self._namespace, **values))
 
     def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
         """Run a statement over rows, a few at a time, and return its rows."""
-        return [row for page in pages(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=page)]
+        values = {"namespace": self._namespace}
+        return [row for page in pages(rows, at_once or self.rows_at_once) for row in run(name, **values, rows=page)]

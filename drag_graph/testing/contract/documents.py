@@ -11,9 +11,16 @@ from drag_graph.jobs.link_job import Linker
 from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.manage.content_ids import wrong_ids
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
-from drag_graph.ports.graph_store import GraphStore, Reduction, SourceFilter, StoredSource
+from drag_graph.ports.graph_store import GraphStore, Reduction, SourceFilter
 from drag_graph.report.audit_document import subgraph_text
-from drag_graph.testing.builders import as_distilled, expected, make_answer, make_document_subgraph, make_subgraph
+from drag_graph.testing.builders import (
+    as_distilled,
+    expected,
+    make_answer,
+    make_document_subgraph,
+    make_subgraph,
+    stored_source_of,
+)
 from drag_graph.testing.contract.base import Contract, assert_same, records_of
 from drag_graph.testing.contract.exchanging import in_memory, lines, load
 from drag_graph.testing.contract.linking import NOW, Angles
@@ -66,7 +73,7 @@ class DocumentContract(Contract):
         assert not store.erase((), [Reduction(before, after)]).stale
         assert_same(store.read([graph.source_id]), [after])
         (stored,) = store.sources()
-        assert stored == StoredSource.of(after)
+        assert stored == stored_source_of(after)
         assert (stored.uri, stored.input_id, stored.tags) == ("file:///new.txt", before.document.uri, ("a", "b"))
         assert store.sources(SourceFilter(ids=[graph.source_id])) == [stored]
         assert [item.id for item in store.answers(graph.source_id)] == [answer.id]

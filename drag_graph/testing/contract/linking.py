@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from drag_graph.errors import StoreError
-from drag_graph.graph.names import concept_id
+from drag_graph.graph.name_forms import concept_id
 from drag_graph.jobs import link_job as linking
 from drag_graph.jobs.link_job import Linker, LinkReport
 from drag_graph.model import Aggregation, Subgraph

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from drag_graph.errors import StoreLocked
-from drag_graph.graph.names import concept_id
+from drag_graph.graph.name_forms import concept_id
 from drag_graph.jobs import link_job as linking
 from drag_graph.model import Subgraph
 from drag_graph.ports.concept_store import Changes, Concept, Written

@@ -10,7 +10,7 @@ import pytest
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
 from drag_graph.ports.graph_store import GraphStore, SourceFilter, StoredSource
-from drag_graph.testing.builders import Spec, expected, make_answer, make_subgraph
+from drag_graph.testing.builders import Spec, expected, make_answer, make_subgraph, stored_source_of
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of, walk
 from drag_graph.testing.finding import read_answer
 
@@ -35,10 +35,6 @@ def _dated(graph: Subgraph, **times: str) -> Subgraph:
     return graph.model_copy(update=times)
 
 
-def _row(graph: Subgraph) -> StoredSource:
-    return StoredSource.of(graph)
-
-
 def _ids(found: list[StoredSource]) -> list[str]:
     return [item.id for item in found]
 
@@ -58,7 +54,7 @@ class RefreshContract(Contract):
         graphs = [_dated(make_subgraph(n, namespace=namespace), expires_at=time) for n, time in enumerate(times)]
         store.save(graphs, PLAIN)
         wanted = sorted((graphs[1], graphs[4]), key=lambda graph: graph.query.id)
-        rows = [_row(graph) for graph in wanted]
+        rows = [stored_source_of(graph) for graph in wanted]
         assert store.sources(EXPIRED) == rows
         assert store.sources(SourceFilter(expired_before="2025-01-01T00:00:00+00:00")) == []
         assert store.sources(FAILED) == []
@@ -79,9 +75,9 @@ class RefreshContract(Contract):
         ]
         store.save_answers(answers)
         wanted = sorted((graphs[n] for n in (0, 1, 6, 7)), key=lambda graph: graph.query.id)
-        rows = [_row(graph) for graph in wanted]
+        rows = [stored_source_of(graph) for graph in wanted]
         assert store.sources(FAILED) == rows
-        assert store.sources(EXPIRED) == [_row(graph) for graph in sorted(graphs, key=lambda graph: graph.query.id)]
+        assert store.sources(EXPIRED) == [stored_source_of(graph) for graph in sorted(graphs, key=lambda graph: graph.query.id)]
 
     @pytest.mark.parametrize("wanted", [EXPIRED, FAILED, SourceFilter()])
     def test_sources_come_in_pages_by_id(self, store: GraphStore, namespace: str, wanted: SourceFilter) -> None:

@@ -1,4 +1,4 @@
-"""Fetching Neo4j's libraries with Maven into a cache folder, once for each version."""
+"""The Neo4j releases that can be started without Docker (docs/how-to/neo4j.md), and their libraries, fetched with Maven."""
 
 import hashlib
 import re
@@ -6,13 +6,53 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable
 from drag_graph.process_environment import process_environment
-from drag_graph.stores.neo4j.server.releases import Neo4jRelease
+
+_OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang")
+
+
+@dataclass(frozen=True, slots=True)
+class Neo4jRelease:
+    """One release: its series and full version, the lowest Java that runs it, and its own options and settings."""
+
+    series: str
+    version: str
+    minimum_java: int
+    java_options: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def all_java_options(self) -> list[str]:
+        """Return the options of the JVM, without memory."""
+        return [*(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED), *self.java_options]
+
+
+RELEASES = (
+    Neo4jRelease("5.26", "5.26.30", minimum_java=17),
+    Neo4jRelease(
+        "2026",
+        "2026.08.1",
+        minimum_java=21,
+        java_options=("--enable-native-access=ALL-UNNAMED", "--add-modules=jdk.incubator.vector"),
+        # By default this series announces itself on the local network; 5.26 neither does so nor knows the setting.
+        settings=(("server.fleet_discovery.enabled", "false"),),
+    ),
+)
+
+
+def release_of(series: str) -> Neo4jRelease:
+    """Return the release of a series (`5.26`, `2026`). Raises ConfigurationError for any other."""
+    for release in RELEASES:
+        if series == release.series:
+            return release
+    series_names = ", ".join(release.series for release in RELEASES)
+    raise ConfigurationError(f"Neo4j {series!r} is not among the supported versions.", hint=f"Use one of: {series_names}.")
+
 
 # Debian and Fedora, macOS, SDKMAN: where packages put their kits. Relative patterns start at the user's home.
 KIT_FOLDERS = ("/usr/lib/jvm/*", "/Library/Java/JavaVirtualMachines/*/Contents/Home", ".sdkman/candidates/java/*")

@@ -9,7 +9,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,8 @@ from filelock import FileLock
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.files import write_lines
-from drag_graph.stores.neo4j.server.libraries import RESOURCES, find_java, libraries
+from drag_graph.stores.neo4j.server.libraries import RESOURCES, Neo4jRelease, find_java, libraries
 from drag_graph.stores.neo4j.server.process import LOOPBACK, reserve_ports, runs, spawn, terminate
-from drag_graph.stores.neo4j.server.releases import Neo4jRelease
 
 USERNAME = "neo4j"
 FIRST_PASSWORD = "neo4j"  # noqa: S105 - what every new Neo4j accepts once, only to be replaced
@@ -152,7 +151,7 @@ def server_status(home: Path | None = None) -> ServerReport:
     except (OSError, ValueError, TypeError, KeyError):
         return ServerReport(home)  # never started here, or killed while writing
     is_running = runs(record.pid, home)
-    return _with(record, running=is_running, pid=record.pid if is_running else 0)
+    return replace(record, running=is_running, pid=record.pid if is_running else 0)
 
 
 def start_server(
@@ -199,7 +198,7 @@ def start_server(
                 command += ["--parent", str(parent)] if parent is not None else []
                 server = ServerReport(home, running=True, version=release.version, bolt_port=bolt, http_port=http)
                 server = _launch(command, server, password or generated)
-            return _with(server, username=USERNAME, password=generated)
+            return replace(server, username=USERNAME, password=generated)
     except OSError as error:
         raise ConfigurationError(
             f"The server's folder {home} cannot be used: {error.strerror or error}.",
@@ -220,10 +219,6 @@ def stop_server(home: Path | None = None) -> ServerReport:
 
 def _absolute(home: Path | None) -> Path:
     return (home or DEFAULT_HOME).expanduser().resolve()
-
-
-def _with(server: ServerReport, **values: Any) -> ServerReport:
-    return ServerReport(**asdict(server) | values)
 
 
 def _generated_password(home: Path) -> str:
@@ -254,7 +249,7 @@ def _numbers(version: str) -> list[int]:
 def _launch(command: list[str], server: ServerReport, password: str) -> ServerReport:
     log = server.home / _LOG
     log.unlink(missing_ok=True)  # each start has its own, so that an old error is never taken for the new one's
-    server = _with(server, pid=spawn(command, log, server.home))
+    server = replace(server, pid=spawn(command, log, server.home))
     record = {name: getattr(server, name) for name in _RECORDED}
     write_lines(server.home / _RECORD, [json.dumps(record)])
     try:

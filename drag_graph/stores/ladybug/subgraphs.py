@@ -1,18 +1,87 @@
-"""Writing subgraphs and answers to the embedded engine, in a transaction that the caller has open."""
+"""Reading and writing subgraphs and answers in the embedded engine, in a transaction that the caller has open."""
 
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from drag_graph.graph.aggregate import Claim, Part, edges_of
 from drag_graph.graph.paging import pages
-from drag_graph.graph.proof import own_refs, proof_of
+from drag_graph.graph.proof import own_refs, proof_of, proven_part
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
-from drag_graph.stores.shared.shared_communities import open_communities, rejoin_communities
 from drag_graph.stores.shared.shared_concepts import recount_concepts, touched_concepts
-from drag_graph.stores.shared.shared_rows import aggregation_text, answer_row, evidence_again, source_row
+from drag_graph.stores.shared.shared_parts import open_communities, rejoin_communities
+from drag_graph.stores.shared.shared_rows import aggregation_text, answer_row, evidence_again, source_row, subgraph_of
 from drag_graph.stores.shared.transaction import Row
+
+PARTS = ("evidence", "entities", "triples", "edges")
+
+
+def read_subgraphs(session: LadybugTransaction, namespace: str, source_ids: Sequence[str]) -> list[Subgraph]:
+    """Return the stored subgraphs in the given order; ids that are not stored are left out."""
+    heads = session.run("read_subgraphs", namespace=namespace, ids=list(dict.fromkeys(source_ids)))
+    subgraphs = {head["id"]: _subgraph(session, namespace, head) for head in heads}
+    return [subgraphs[id_] for id_ in source_ids if id_ in subgraphs]
+
+
+def _subgraph(session: LadybugTransaction, namespace: str, head: Row) -> Subgraph:
+    source = {"namespace": namespace, "source_id": head["id"]}
+    parts = {part: session.run(f"read_subgraphs_{part}", **source) for part in PARTS}
+    _add_call_ids(parts["evidence"], session.run("read_subgraphs_evidence_calls", **source))
+    parts["calls"] = session.run("read_subgraphs_calls", ids=head["call_ids"]) if head["call_ids"] else []
+    if head["kind"] == "document":
+        parts["chunks"] = session.run("read_subgraphs_chunks", **source)
+    return subgraph_of(namespace, head, parts)
+
+
+def _add_call_ids(evidence: Iterable[Row], links: Iterable[Row]) -> None:
+    """Add the ids of its calls to each row of evidence, from rows of an evidence and a call."""
+    calls: dict[str, list[str]] = {}
+    for link in links:
+        calls.setdefault(link["id"], []).append(link["call_id"])
+    for row in evidence:
+        row["call_ids"] = calls.get(row["id"], ())
+
+
+def read_parts(
+    session: LadybugTransaction, namespace: str, evidence_ids: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> list[Subgraph]:
+    """Return the parts of subgraphs with this evidence and with the simple edges between these pairs of entities."""
+    wanted = dict.fromkeys(pairs)
+    subjects = dict.fromkeys(subject for subject, _ in wanted)
+    parts: dict[str, list[Row]] = {
+        part: [
+            row
+            for subject in subjects
+            for row in session.run(f"search_parts_{part}", subject_id=subject)
+            if (subject, row["object_id"]) in wanted
+        ]
+        for part in ("edges", "triples")
+    }
+    behind = [row["evidence_id"] for row in parts["triples"]]
+    parts["evidence"] = session.run_by_ids("search_parts_evidence", [*evidence_ids, *behind], namespace=namespace)
+    of_queries = [row["id"] for row in parts["evidence"] if not row["chunk_id"]]
+    pairs_of_calls = (row for id_ in of_queries for row in session.run("search_parts_calls", evidence_id=id_))
+    _add_call_ids(parts["evidence"], pairs_of_calls)
+    chunk_ids = [row["chunk_id"] for row in parts["evidence"] if row["chunk_id"]]
+    parts["chunks"] = session.run_by_ids("search_parts_chunks", chunk_ids)
+    by_source: dict[str, dict[str, list[Row]]] = {}
+    for part, rows in parts.items():
+        for row in rows:
+            by_source.setdefault(row.pop("source_id"), {name: [] for name in parts})[part].append(row)
+    heads = {head["id"]: head for head in session.run_by_ids("read_subgraphs", sorted(by_source), namespace=namespace)}
+    calls = session.run_by_ids("read_subgraphs_calls", [id_ for head in heads.values() for id_ in head["call_ids"]])
+    by_id = {call["id"]: call for call in calls}
+    for id_, head in heads.items():
+        by_source[id_]["calls"] = [by_id[call_id] for call_id in head["call_ids"] if call_id in by_id]
+    return [
+        part
+        for id_, head in sorted(heads.items())
+        for part in [proven_part(subgraph_of(namespace, head, by_source[id_]), evidence_ids)]
+        if part.evidence
+    ]
+
 
 HEADS = ("save_subgraphs_queries", "save_subgraphs_documents")
 """Statements that create the nodes of sources."""
@@ -57,18 +126,6 @@ def _claim(row: Row) -> Claim:
         opposes=frozenset(key for groups in row["opposes"] for keys in chain.from_iterable(groups) for key in keys or ()),
         parts=tuple(sorted(parts.values(), key=lambda part: (part.rank, part.id))),
     )
-
-
-def answer_rows(answers: Iterable[Answer]) -> list[Row]:
-    """Return the rows of the nodes of answers."""
-    return [_marked(answer_row(answer), "options", "source_ids", "lines", "edge_ids") for answer in answers]
-
-
-def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
-    """Return the links of answers to sources and evidence, by statement."""
-    sources = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in dict.fromkeys(answer.source_ids)]
-    evidence = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in own_refs(answer, "evidence")]
-    return {"save_answers_sources": sources, "save_answers_evidence": evidence}
 
 
 def _marked(row: Row, *names: str) -> Row:
@@ -123,12 +180,13 @@ def write_edges(
     write_rows(session, namespace, {"mark_graphs": marks})
 
 
-def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collection[str]) -> list[Row]:
-    """Erase sources with their parts. Return the numbers of erased nodes and relationships as rows of label and number."""
-    counts = list[Row]()
+def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collection[str]) -> Counter[str]:
+    """Erase sources with their parts. Return the numbers of erased nodes and relationships by label."""
+    counts = Counter[str]()
     for source_id in source_ids:
         for name in ("erase_subgraphs_triples", "erase_subgraphs", "erase_subgraphs_calls", "erase_sources"):
-            counts += session.run(name, namespace=namespace, source_id=source_id)
+            for row in session.run(name, namespace=namespace, source_id=source_id):
+                counts[row["label"]] += row["number"]
     return counts
 
 
@@ -165,6 +223,15 @@ def write_answers(session: LadybugTransaction, namespace: str, answers: Sequence
         for answer, proof in zip(reversed(answers), reversed(proofs), strict=True)
         if answer.id not in existing and proof.evidence_ids | proof.triple_ids | proof.call_ids <= existing
     }
-    rows_by_statement = {"save_answers": answer_rows(fresh.values()), **answer_links(fresh.values())}
+    lists = ("options", "source_ids", "lines", "edge_ids")
+    rows_by_statement = {
+        "save_answers": [_marked(answer_row(answer), *lists) for answer in fresh.values()],
+        "save_answers_sources": [
+            {"answer_id": item.id, "id": id_} for item in fresh.values() for id_ in dict.fromkeys(item.source_ids)
+        ],
+        "save_answers_evidence": [
+            {"answer_id": item.id, "id": id_} for item in fresh.values() for id_ in own_refs(item, "evidence")
+        ],
+    }
     write_rows(session, namespace, rows_by_statement)
     return fresh.keys() | existing
