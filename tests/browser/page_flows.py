@@ -167,7 +167,7 @@ def explore(hand, graph):
     hand.choose(page.get_by_label("Source", exact=True), "All")
     hand.choose(page.get_by_label("Kind"), "location")
     expect(things).to_have_count(2)
-    hand.write(page.get_by_label("Name", exact=True).first, "river")
+    hand.write(page.get_by_label("Find a thing"), "river")
     page.keyboard.press("Enter")
     expect(page.locator("details.thing[open] .statement")).to_have_text("river feeds mill")
 
