@@ -5,6 +5,7 @@ import re
 from contextlib import closing
 from pathlib import Path
 
+from page_hands import settle
 from playwright.sync_api import expect
 
 from drag_graph.service.keys import KeyRing
@@ -139,6 +140,8 @@ def explore(hand, graph):
     page.goto(f"/sources/{source}")
     hand.press(link(page, "Show them as a graph"))
     stage = "document.querySelector('.stage').cy"
+    expect(page.locator("#picture")).to_be_visible()
+    settle(page)
     hand.pick("mill")
     thing = page.locator("details.thing[open]")
     expect(thing).to_have_attribute("data-name", "mill")

@@ -7,6 +7,15 @@ IS_FOCUSED = "one => one === document.activeElement"
 HAS_OUTLINE = "one => getComputedStyle(one).outlineStyle !== 'none'"
 
 
+def settle(page):
+    """Wait until the picture of the graph is drawn and stands still."""
+    places = "document.querySelector('.stage').cy?.nodes().map(one => [one.renderedPosition('x'), one.renderedPosition('y')])"
+    before, after = None, page.evaluate(places)
+    while not after or after != before:
+        page.wait_for_timeout(300)
+        before, after = after, page.evaluate(places)
+
+
 class Hand:
     """What both hands do. A control is a locator."""
 
@@ -53,7 +62,7 @@ class Mouse(Hand):
 
     def pick(self, name):
         """Pick a thing of the graph in its picture."""
-        self.page.wait_for_function("!document.querySelector('.stage').cy.animated()")
+        settle(self.page)
         place = "name => document.querySelector('.stage').cy.$(`[name = '${name}']`).renderedPosition()"
         self.page.locator("#picture").click(position=self.page.evaluate(place, name))
 
