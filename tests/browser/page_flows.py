@@ -5,7 +5,7 @@ import re
 from contextlib import closing
 from pathlib import Path
 
-from page_hands import settle
+from page_hands import becomes, settle
 from playwright.sync_api import expect
 
 from drag_graph.service.keys import KeyRing
@@ -145,14 +145,14 @@ def explore(hand, graph):
     hand.pick("mill")
     thing = page.locator("details.thing[open]")
     expect(thing).to_have_attribute("data-name", "mill")
-    assert page.evaluate(f"{stage}.$('node:selected').map(one => one.data('name'))") == ["mill"]
+    assert becomes(page, f"{stage}.$('node:selected').map(one => one.data('name'))", ["mill"])
     hand.press(link(thing, "Show neighbours"))
     expect(page.get_by_text("1 more things, 1 more statements")).to_be_visible()
     things = page.locator("details.thing:visible")
     expect(things).to_have_count(3)
     hand.press(button(thing, "mill grinds corn"))
     expect(page.locator("li.chosen").first).to_contain_text("mill grinds corn")
-    assert page.evaluate(f"{stage}.$('edge:selected').length") == 1
+    assert becomes(page, f"{stage}.$('edge:selected').length", 1)
     hand.pick("corn")
     expect(thing).to_have_attribute("data-name", "corn")
 
@@ -161,7 +161,7 @@ def explore(hand, graph):
     assert set(page.evaluate(f"{stage}.$('node:visible').map(one => one.data('name'))")) == {"mill", "corn"}
     before = page.evaluate(f"{stage}.zoom()")
     hand.press(button(page, "Zoom out"))
-    assert page.evaluate(f"{stage}.zoom()") < before
+    assert becomes(page, f"{stage}.zoom() < {before}", True)
 
     hand.write(page.get_by_label("Show sources about"), "mill corn river")
     hand.press(button(page, "Show"))

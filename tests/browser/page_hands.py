@@ -16,6 +16,15 @@ def settle(page):
         before, after = after, page.evaluate(places)
 
 
+def becomes(page, script, value):
+    """Return whether a script has a value within three seconds."""
+    for _ in range(30):
+        if page.evaluate(script) == value:
+            return True
+        page.wait_for_timeout(100)
+    return False
+
+
 class Hand:
     """What both hands do. A control is a locator."""
 
