@@ -113,4 +113,5 @@ class Keyboard(Hand):
 
     def pick(self, name):
         """Pick a thing of the graph in its list."""
+        settle(self.page)
         self.press(self.page.locator(f"details.thing[data-name={name!r}] > summary"))
