@@ -97,7 +97,7 @@ def test_two_files_of_one_name_look_different(graph):
     assert {item["uri"] for item in audit.to_dict()["documents"]} == {first.as_uri(), second.as_uri()}
     for path in (first, second):
         assert f"{path}, characters 0-" in flat(audit), "in the tree, and not only below it"
-        assert f"{path}<span" in audit.to_html()
+        assert f'<p class="place small">{path}</p>' in audit.to_html()
 
 
 def test_a_text_without_a_file_has_a_version_that_is_not_compared(graph):
