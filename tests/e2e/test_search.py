@@ -189,7 +189,7 @@ def test_the_audit_lists_the_passages_of_a_span(cli, filled, tmp_path):
     tree = cli("audit", answer["answer_id"]).out
     prov = cli("audit", answer["answer_id"], "--format", "prov").out
     page = cli("audit", answer["answer_id"], "--format", "html").out
-    assert f"characters {line['evidence']['document']['start']}-{line['evidence']['document']['end']}" in page
+    assert f"<mark>{sentences[0]}" in page
     for passage in line["passages"]:
         assert f"characters {passage['start']}-{passage['end']}" in " ".join(tree.split())
         assert f"drag:evidence/{passage['id']}" in prov
