@@ -4,12 +4,14 @@
     python bench/service.py memory [--asks 10000]
     python bench/service.py idle [--clients 500] [--seconds 60]
     python bench/service.py overhead [--asks 500]
+    python bench/service.py question --store FILE.lbug --file QUESTIONS.jsonl
 
 `serve` runs in a process of its own, over the documents of bench/data/mixed, with the student `nearest` and the embedder
 `lexical`. `throughput` compares clients with as many threads on `DragGraph.ask`; meanwhile a load generator that asks nobody
 uses as much of the processor as the clients do, so that both have the same share. `memory` prints the resident memory after a
 tenth of the questions and after all, and `idle` before, during and after open connections, with the time of a question.
-`overhead` asks each question over HTTP and with `DragGraph.ask` in turn, and prints the median of the differences.
+`overhead` asks each question over HTTP and with `DragGraph.ask` in turn, and prints the median of the differences. `question`
+asks those of bench/question_files.py in this process, of a store with MiniLM, and prints the median time after the first ten.
 """
 
 import argparse
@@ -163,6 +165,18 @@ def overhead(store: Path, asks: int) -> None:
     print(f"difference {statistics.median(extra):.1f} ms ({low:.1f} to {high:.1f})")
 
 
+def question(store: Path, file: Path) -> None:
+    """Print the median time of a question in a process that has answered ten."""
+    times = []
+    with DragGraph(store, **SETTINGS | {"embedder": "minilm"}) as graph, graph.store.held():
+        for line in file.read_text(encoding="utf-8").splitlines():
+            began, spent = time.perf_counter(), time.process_time()
+            graph.ask(json.loads(line)["question"], keep=False)
+            times.append((time.perf_counter() - began, time.process_time() - spent))
+    elapsed, processor = (1000 * statistics.median(column) for column in zip(*times[10:], strict=True))
+    print(f"{elapsed:.0f} ms, {processor:.0f} ms of processor time")
+
+
 def facts(pid: int, ask: Callable[[str], None]) -> str:
     """Return the memory of the service and the median time of its answers."""
     times = []
@@ -181,11 +195,16 @@ def resident(pid: int) -> float:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("throughput", "memory", "idle", "overhead"))
+    parser.add_argument("what", choices=("throughput", "memory", "idle", "overhead", "question"))
     parser.add_argument("--clients", type=int)
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--asks", type=int)
+    parser.add_argument("--store", type=Path)
+    parser.add_argument("--file", type=Path)
     args = parser.parse_args()
+    if args.what == "question":
+        question(args.store, args.file)
+        return
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "graph.lbug"
         with DragGraph(store, **SETTINGS) as graph:
