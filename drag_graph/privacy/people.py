@@ -99,7 +99,7 @@ SHORTEST = 2
 
 
 def find(passage: QuestionText, contacts: list[Span], *, strict: bool) -> tuple[list[Span], list[Kept]]:
-    """Return the private names, and those that stay. `contacts` are the private details found before.
+    """Return the private names, and the names that stay. `contacts` are private details that other detectors found.
 
     With `strict`, unknown single names are private as well.
     """
@@ -142,7 +142,7 @@ def _seen(passage: QuestionText, contacts: list[Span]) -> Iterator[tuple[int, in
 
 
 def _stays(passage: QuestionText, start: int, end: int, details: list[Span], *, strict: bool) -> str:
-    """Return why a name stays that nothing ties to a person, or ''. `details` are the private details found so far."""
+    """Return the reason if a name stays, else ''. `details` are the private details found so far."""
     text = passage.text
     name = text[start:end]
     if why := _is_public(text, start, end):

@@ -1,4 +1,4 @@
-"""Every page of the service for people who see little, or hold a phone: axe-core, three widths, two schemes."""
+"""Every page of the service has no barriers: axe-core, three widths, two colour schemes."""
 
 import pytest
 from neo4j_browser import chromium, page_in

@@ -23,7 +23,7 @@ def graph(tmp_path_factory):
 
 @pytest.fixture
 def page():
-    """A page that loads nothing and has nothing to complain about."""
+    """A page that loads nothing from a network and logs no error."""
     with chromium_page() as page:
         complaints = complaints_of(page)
         loaded = []

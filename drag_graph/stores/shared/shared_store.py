@@ -236,7 +236,7 @@ class SharedStore(Access, Generic[EngineTransaction]):
         return port.Erased(counts, frozenset(answer_ids))
 
     def _reduce(self, session: EngineTransaction, item: port.Reduction) -> port.Erased:
-        """Replace a subgraph by its reduction. What is left keeps its vectors and concepts."""
+        """Replace a subgraph by its reduction. The remaining parts keep their vectors and concepts."""
         id_, after, run, namespace = item.before.source_id, item.after, session.run, self._namespace
         if self._read_in(session, [id_]) != [item.before]:
             return port.Erased(stale=frozenset([id_]))
