@@ -131,7 +131,7 @@ def _units(vectors: np.ndarray) -> np.ndarray:
 
 
 def product_way(graph: DragGraph, questions: Sequence[Question], rate: float, seconds: dict[int, list[float]]) -> Way:
-    """`rate` is the number of the student's tokens in four characters, so that all rows show equally much text.
+    """`rate` is the number of the student's tokens in four characters, so that all rows show the same amount of text.
 
     The time of each `ask` is added to `seconds` under its budget.
     """

@@ -102,7 +102,7 @@ def _warn_if_few(items: int) -> None:
 def _report_failures(result: "EvaluationResult") -> None:
     if result.failed:
         where = result.folder / "items.jsonl"
-        typer.echo(f'{result.failed} answers failed and count as wrong; see "error" in {where}.', err=True)
+        typer.echo(f'Failed answers, which count as wrong: {result.failed}. See "error" in {where}.', err=True)
         raise typer.Exit(1)
 
 

@@ -201,7 +201,8 @@ def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]]) -> V
         evidence = [triple["evidence"] for triple in line["triples"]]
         calls = [call for triple in line["triples"] for call in (*triple["calls"], *triple["evidence"]["calls"])]
         statement = "" if edge["statement"] in line["text"] else f": {edge['statement']}"
-        shown["notes"] = [f"Confidence {edge['confidence']:.2f}, from {edge['support']} triple{'s'[: edge['support'] != 1]}{statement}"]
+        triples = f"{edge['support']} triple{'s'[: edge['support'] != 1]}"
+        shown["notes"] = [f"Confidence {edge['confidence']:.2f}, from {triples}{statement}"]
     else:
         evidence, calls = audit_document.evidence_of(line), line["calls"]
     shown["claims"] = _claims(line)

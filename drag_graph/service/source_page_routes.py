@@ -1,4 +1,4 @@
-"""Pages of what is stored: sources, and adding and deleting them; and the graph, as a picture with a list."""
+"""Pages to list, add and delete sources, and to show the graph as a picture with a list."""
 
 import re
 from collections.abc import Mapping

@@ -156,7 +156,7 @@ def explore(device, graph):
     device.pick("corn")
     expect(thing).to_have_attribute("data-name", "corn")
 
-    device.slide(page.get_by_label("Confidence from"), 0.75)
+    device.slide(page.get_by_label("Minimum confidence"), 0.75)
     expect(things).to_have_count(2)
     assert set(page.evaluate(f"{stage}.$('node:visible').map(one => one.data('name'))")) == {"mill", "corn"}
     before = page.evaluate(f"{stage}.zoom()")

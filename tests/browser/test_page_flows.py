@@ -6,8 +6,8 @@ from itertools import combinations, product
 import pytest
 from neo4j_browser import chromium, page_in
 from page_checks import barriers_of, complaints_of
-from page_flows import FLOWS, correct, merge, search, sign_in, why, write_facts
 from page_devices import Keyboard, Mouse
+from page_flows import FLOWS, correct, merge, search, sign_in, why, write_facts
 from service_clients import served_client
 
 from drag_graph import DragGraph

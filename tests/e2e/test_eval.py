@@ -170,7 +170,7 @@ def test_an_answer_that_failed_is_told(evaluate):
         server.script("student", Say("A"), Fault(400), Say("A"), Say("A"))
         done = evaluate("--modes", "none", "--student", "m", "--student-base-url", server.url, "--scoring", "reply")
     assert done.code == 1
-    assert "1 answers failed" in done.err
+    assert "Failed answers, which count as wrong: 1." in done.err
     assert done.json["modes"]["none"]["failed"] == 1
 
 

@@ -79,7 +79,7 @@ class LadybugTransaction:
         return list(self._rows(text, parameters or {}))
 
     def _rows(self, text: str, parameters: dict[str, Any]) -> Iterator[Row]:
-        """Execute a text and yield its rows as dictionaries, each after a check. Raises StoreError, never the engine's own."""
+        """Execute a text and yield its rows as dictionaries, each after a check. Raises StoreError only."""
         try:
             with closing(self._connection.execute(text, parameters)) as result:
                 names = result.get_column_names()
