@@ -50,7 +50,7 @@ def answer_view(document: Mapping[str, Any], question: str, *, page: str | None 
 
 
 def seconds(milliseconds: float) -> str:
-    """Return a time in words."""
+    """Return a duration as text."""
     return f"{milliseconds / SECOND:.1f} s" if milliseconds >= SECOND else f"{milliseconds:.0f} ms"
 
 

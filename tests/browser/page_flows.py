@@ -44,7 +44,7 @@ def add_bridge(graph):
 
 
 def add_facts(graph):
-    """Store the facts. Entities with the same name are joined."""
+    """Store the facts, and link their entities."""
     graph.distill([f"Question {number}?" for number in range(len(FACTS))]).result()
     graph.link().result()
 

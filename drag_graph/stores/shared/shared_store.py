@@ -253,7 +253,7 @@ class SharedStore(Access, Generic[EngineTransaction]):
         return port.Erased({"Concept": self._remove_concepts(run, touched), "Community": len(open_ids)})
 
     def _remove_concepts(self, run: Run, touched: Sequence[str]) -> int:
-        """Remove touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
+        """Remove touched concepts without entities, and those whose last entity was in a replaced document."""
         ids = [*touched, *shared_concepts.abandoned_concepts(run, self._namespace)]
         return shared_concepts.remove_orphan_concepts(run, self._namespace, ids)
 
