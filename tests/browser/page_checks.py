@@ -1,9 +1,9 @@
-"""Checks of a page: errors in its console, and barriers for people with impaired sight or a small screen."""
+"""Checks of a page: its messages in the console, and barriers for people with impaired sight or a small screen."""
 
 from axe_playwright_python.sync_playwright import Axe
 
 
-def complaints_of(page):
+def messages_of(page):
     """Return a list to which a page adds its errors, warnings (a refused style among them) and dialogs."""
     found = []
     page.on("console", lambda message: found.append(message.text) if message.type in {"error", "warning"} else None)

@@ -8,7 +8,7 @@ HAS_OUTLINE = "one => getComputedStyle(one).outlineStyle !== 'none'"
 
 
 def settle(page):
-    """Wait until the picture of the graph is drawn and stands still."""
+    """Wait until the picture of the graph is drawn and no longer moves."""
     places = "document.querySelector('.stage').cy?.nodes().map(one => [one.renderedPosition('x'), one.renderedPosition('y')])"
     before, after = None, page.evaluate(places)
     while not after or after != before:
@@ -17,7 +17,7 @@ def settle(page):
 
 
 def becomes(page, script, value):
-    """Return whether a script has a value within three seconds."""
+    """Return whether a script returns `value` within three seconds."""
     for _ in range(30):
         if page.evaluate(script) == value:
             return True

@@ -90,7 +90,7 @@ def ask(device, graph):
 
 
 def unanswered(device, graph):
-    """A question without lines leads to the price of asking the teacher."""
+    """If no lines are found, the page offers the teacher and shows its price."""
     add_bridge(graph)
     page = device.page
     page.goto("/")
@@ -133,7 +133,7 @@ def why(device, graph):
 
 
 def explore(device, graph):
-    """The picture of a source is explored next to its list: choose, expand, filter, zoom."""
+    """The user chooses, expands, filters and zooms the things of a source, in its picture and in its list."""
     add_facts(graph)
     (source,) = (one.source_id for one in graph.show() if one.title == "Question 0?")
     page = device.page

@@ -1,4 +1,4 @@
-"""Every page of the service has no barriers: axe-core, three widths, two colour schemes."""
+"""Accessibility of every page of the service: axe-core at three widths, in two colour schemes."""
 
 import pytest
 from neo4j_browser import chromium, page_in

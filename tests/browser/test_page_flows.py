@@ -5,7 +5,7 @@ from itertools import combinations, product
 
 import pytest
 from neo4j_browser import chromium, page_in
-from page_checks import barriers_of, complaints_of
+from page_checks import barriers_of, messages_of
 from page_devices import Keyboard, Mouse
 from page_flows import FLOWS, correct, merge, search, sign_in, why, write_facts
 from service_clients import served_client
@@ -74,9 +74,9 @@ def run(services, browser, flow, device, name, *, width=WIDTHS[1], **values):
     graph, address = services[flow is sign_in]
     values["extra_http_headers"] = {} if flow is sign_in else {"X-Namespace": name}
     with graph.in_namespace(name) as own, page_in(browser, width, base_url=address, **values) as page:
-        complaints = complaints_of(page)
+        messages = messages_of(page)
         flow(device(page), own)
-        assert [text for text in complaints if flow is not sign_in or not text.startswith(REFUSED)] == []
+        assert [text for text in messages if flow is not sign_in or not text.startswith(REFUSED)] == []
         return [] if "java_script_enabled" in values else barriers_of(page)  # axe is a script
 
 
