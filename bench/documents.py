@@ -6,8 +6,8 @@
 Each question is asked with several token budgets (a token is four characters). Plain pieces are lines joined to at most 400 or
 1,200 characters; the best come first, and the last one is cut, until the budget is used. Each cell is the percentage of gold
 documents among those shown, where the corpus names them, and of questions with every word of the answer shown, without the
-questions whose answer is yes or no. The last rows tell how long `ask` takes with `nearest`, and how far it is from the best
-plain value of its column (95 % intervals, paired bootstrap). KEPT has the stores that were made; with `--link`, linked ones.
+questions whose answer is yes or no. The last rows show how long `ask` takes with `nearest`, and its difference to the best
+plain value of the column (95 % intervals, paired bootstrap). KEPT receives the stores; with `--link`, linked ones.
 
 `--mixed` reads the twenty files of `bench/data/mixed`, asks their thirty questions with defaults, and lists those without a
 shown line that has all gold texts within 200 characters.
@@ -131,7 +131,7 @@ def _units(vectors: np.ndarray) -> np.ndarray:
 
 
 def product_way(graph: DragGraph, questions: Sequence[Question], rate: float, seconds: dict[int, list[float]]) -> Way:
-    """`rate` is the number of the student's tokens in four characters, so that all rows show equally much text.
+    """`rate` is the number of the student's tokens in four characters, so that all rows show the same amount of text.
 
     The time of each `ask` is added to `seconds` under its budget.
     """

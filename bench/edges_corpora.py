@@ -19,7 +19,7 @@ from drag_graph.settings import Settings, load_settings
 
 CORPORA = ("lihua", "medical", "mix", "multihop")
 HOPS = "hops"
-"""The passages of `bench/hops.py`, whose questions (MuSiQue) need several of them."""
+"""The corpus of `bench/hops.py`. Each of its questions (MuSiQue) needs several passages."""
 SEED = 14
 
 

@@ -69,7 +69,7 @@ def ask(
         graph.refuse(ANSWER, file=file, distill_missing=distill_missing, reidentify=reidentify)
         with progress.streamed() as on_token:
             asked = graph.ask(text, option or [], query_id=query_id, explain=explain, on_token=on_token, **asking)
-        _end_with(asked, flags, explain=explain)
+        _exit_with_answer(asked, flags, explain=explain)
     asking["distill_missing"] = distill_missing
     if file is not None:
         with progress.progress(priced=False, what="questions") as meter:
@@ -79,11 +79,13 @@ def ask(
     with progress.streamed() as on_token:
         given = graph.ask(text, option or [], query_id=query_id, on_token=on_token, **asking)
     document = (given.reidentified() if reidentify else given).to_dict(explain=explain)
-    _end_with(document, flags, explain=explain, not_distilled=given.not_distilled)
+    _exit_with_answer(document, flags, explain=explain, not_distilled=given.not_distilled)
 
 
-def _end_with(given: Mapping[str, Any], flags: dict[str, Any], *, explain: bool, not_distilled: Sequence[str] = ()) -> NoReturn:
-    """Print the document of one answer, and end with exit code 1 if it is empty or could not be distilled."""
+def _exit_with_answer(
+    given: Mapping[str, Any], flags: dict[str, Any], *, explain: bool, not_distilled: Sequence[str] = ()
+) -> NoReturn:
+    """Print the document of one answer, and exit with code 1 if it is empty or its question could not be distilled."""
     repeated = options.repeated(flags, "store", "namespace")
     render_answers.answer(given, repeated, explain=explain, not_distilled=not_distilled)
     raise typer.Exit(0 if given["answer"].strip() and not not_distilled else 1)

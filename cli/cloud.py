@@ -78,7 +78,7 @@ def add(graph: "options.Graph", name: SiteName) -> None:
 def _print_token(added: "AddedSite") -> None:
     render.write(added.token)
     command = f"drag-graph edge init --cloud ADDRESS --name {added.name}"
-    typer.echo(f"Shown only once. On the site, run `{command}` and enter it.", err=True)
+    typer.echo(f"Shown only once. On the site, run `{command}` and enter this token.", err=True)
 
 
 @edges_app.command()

@@ -28,7 +28,7 @@ class TaskGroup(TyperGroup):
 app = typer.Typer(cls=TaskGroup, no_args_is_help=True)
 
 FEW_ITEMS = 10
-"""Number of items below which a bootstrap interval means nothing: of one item, it has no width."""
+"""With fewer items than this, a bootstrap interval is meaningless: with one item, it has no width."""
 Data = Annotated[Path | None, typer.Option("--data", help="Folder with TASK.jsonl, instead of the Hugging Face hub.")]
 Evidence = Annotated[str, typer.Option("--evidence", help="Key of a row's own evidence, instead of a --teacher.")]
 Modes = Annotated[
@@ -96,13 +96,13 @@ def _print_result(result: "EvaluationResult") -> None:
 
 def _warn_if_few(items: int) -> None:
     if items < FEW_ITEMS:
-        typer.echo(f"Fewer than {FEW_ITEMS} items: too few for a conclusion, whatever the intervals say.", err=True)
+        typer.echo(f"Fewer than {FEW_ITEMS} items are too few for a conclusion, even if the intervals are narrow.", err=True)
 
 
 def _report_failures(result: "EvaluationResult") -> None:
     if result.failed:
         where = result.folder / "items.jsonl"
-        typer.echo(f'{result.failed} answers failed and count as wrong; see "error" in {where}.', err=True)
+        typer.echo(f'Failed answers, which count as wrong: {result.failed}. See "error" in {where}.', err=True)
         raise typer.Exit(1)
 
 
@@ -171,7 +171,7 @@ def _print_comparison(comparison: "Comparison") -> None:
         for ours, theirs in figures.flipped
     ]
     columns = ("question", "correct", "audit of first", "audit of second")
-    render.table(columns, rows, wrapped="question", title=f"{len(rows)} items flipped")
+    render.table(columns, rows, wrapped="question", title=f"Items flipped: {len(rows)}")
 
 
 @app.command()

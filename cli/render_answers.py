@@ -23,7 +23,7 @@ COLUMNS = ("source", "date", "score", "found by (rank)", "id")
 
 
 def results(searched: "SearchResult | ServiceReply") -> None:
-    """Print what a search found: the sources, then the spans and the edges."""
+    """Print the result of a search: its sources, spans and edges."""
     found = searched.to_dict()
     if reason := found.get("reason"):
         console().print(f"{escape(reason[:1].upper() + reason[1:])}.")

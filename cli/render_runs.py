@@ -124,7 +124,7 @@ def ingested(report: "IngestReport | JobReport") -> None:
     for note in notes[:MOST_NOTES]:
         typer.echo(note, err=True)
     if len(notes) > MOST_NOTES:
-        typer.echo(f"{len(notes) - MOST_NOTES} more notes; --json prints all of them.", err=True)
+        typer.echo(f"Notes left out: {len(notes) - MOST_NOTES}. --json prints all of them.", err=True)
     _print_given(document.get("given_triples"))
     for what, number in document.get("left_out", {}).items():
         if number:
@@ -140,7 +140,7 @@ def _print_given(given: Mapping[str, Any] | None) -> None:
         typer.echo(f"triples, line {item['line']}: {item['reason']}", err=True)
     if given and given["rejected_lines"] > MOST_NOTES:
         typer.echo(
-            f"{given['rejected_lines'] - MOST_NOTES} more unusable lines in the triples file; --json lists them.", err=True
+            f"Unusable lines of the triples file left out: {given['rejected_lines'] - MOST_NOTES}. --json lists them.", err=True
         )
     if given and given["unmatched_lines"]:
         typer.echo(f"Lines of triples about documents that are not among these files: {given['unmatched_lines']}.", err=True)

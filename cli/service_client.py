@@ -282,7 +282,7 @@ class ServiceClient:
 
 @contextmanager
 def _as_file(questions: Path) -> Iterator[Path]:
-    """Yield a file that the service can read: `questions`, or a copy of what comes through a pipe, for the block only."""
+    """Yield a file that the service can read: `questions`, or a copy of piped input that is removed after the block."""
     if not (questions == STANDARD or questions.is_fifo() or questions.is_char_device()):
         yield questions
         return

@@ -62,7 +62,7 @@ _MODULES = (
     *("errors", "model", "settings", "ports.correction_store", "jobs.runner"),
     *("app.answer_results", "app.answer_tracing", "app"),
 )
-"""The modules with the public names. Those that take long to load come last."""
+"""The modules with the public names. Modules that load slowly come last."""
 
 
 def __getattr__(name: str) -> Any:

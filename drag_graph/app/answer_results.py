@@ -225,7 +225,7 @@ class SourceList:
 
 
 def summary_of(subgraph: Subgraph) -> dict[str, Any]:
-    """Return what `show` lists of a source. As in a run's report, `evidence` counts what ranking kept."""
+    """Return the entry of a source in `show`. As in a run's report, `evidence` is the number of kept pieces."""
     document = subgraph.document
     named = ("id", "name", "uri") if document else ("id", "text", "options", "domain")
     return {

@@ -130,15 +130,15 @@ class Resources:
 
     @contextmanager
     def reading(self, *, asks: bool = False) -> Iterator[Session]:
-        """Lend a session that only reads. The teacher, and the student if it `asks`, count for the privacy level."""
+        """Yield a read-only session. The privacy level depends on the teacher and, with `asks`, on the student."""
         with self._session(asks=asks, read_only=True, create=False) as session:
             yield session
 
     @contextmanager
     def writing(self, *, asks: bool = False, role: Role = "teacher", create: bool = True) -> Iterator[Session]:
-        """Lend a session that may write, as `reading` with the model of `role` as the teacher.
+        """Yield a session that may write. The privacy level is as in `reading`, with the model of `role` as the teacher.
 
-        With `create`, an embedded store that does not exist is made.
+        With `create`, a missing embedded store is created.
         """
         with self._session(asks=asks, role=role, read_only=False, create=create) as session:
             yield session

@@ -62,7 +62,7 @@ class Candidate:
     place: SpanPlace | None = None
 
     def dropped(self, reason: DropReason) -> "DroppedLine":
-        """Return this as a line that is not shown."""
+        """Return this candidate as a dropped line."""
         return DroppedLine(self.kind, self.ref, self.text, reason)
 
 

@@ -159,7 +159,7 @@ class Finder:
 
     def _with_broad(self, found: FoundLines, vector: Sequence[float], without: Collection[str] = ()) -> FoundLines:
         """Add edges of the communities whose summaries are similar to the question."""
-        lines, graphs = self._broad(vector)
+        lines, graphs = self._community_lines(vector)
         graphs_by_id = {graph.source_id: graph for graph in (*found.subgraphs, *graphs)}
         edges = {edge.id: edge for graph in graphs_by_id.values() for edge in graph.usable_edges}
         lines = [line for line in lines if line.candidate.source_id not in without]
@@ -172,7 +172,7 @@ class Finder:
         broad = FoundLines.of_weighed(how, graphs_by_id.values(), distinct, dropped)
         return replace(broad, nearest=found.nearest, sources=found.sources)
 
-    def _broad(self, vector: Sequence[float]) -> tuple[list[Weighed], Sequence[Subgraph]]:
+    def _community_lines(self, vector: Sequence[float]) -> tuple[list[Weighed], Sequence[Subgraph]]:
         """Return the strongest edges of the communities with summaries similar to `vector`, and the evidence of these edges.
 
         The second result has their whole subgraphs, for the audit.

@@ -25,7 +25,7 @@ _LISTS = ("function_words", "pronouns", "fillers", "foreign")
 _EMPTY = ARTICLES.union(PREPOSITIONS, *map(word_list, _LISTS))
 _REFERRING = frozenset("he her him his it its she that their them there these they those".split())  # noqa: SIM905 - a word list
 _STEM = 5
-"""Letters of a word that are compared."""
+"""Number of letters at the start of a word that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class FollowUp:
 
 
 def whole_question(question: str, turns: Sequence[Turn], student: Student) -> FollowUp:
-    """Return the question, made whole by a student that is a language model.
+    """Return the question, rewritten by a language model so that it can be understood without the conversation.
 
-    A rewriting that is unusable, lacks a word of the question, or repeats a pronoun without change, is replaced by the
-    previous question and this one. Raises ModelError if the student cannot be used.
+    If the rewriting is unusable, lacks a word of the question or only repeats its pronoun, the previous question and this one
+    are joined instead. Raises ModelError if the student cannot be used.
     """
     previous = next((text for who, text in reversed(turns) if who == "user" and len(text) <= LONGEST), "")
     joined = f"{previous} {question}".strip()

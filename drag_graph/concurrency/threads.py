@@ -57,7 +57,7 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], workers:
 
 
 def in_background(work: Callable[[], Result], name: str) -> "Future[Result]":
-    """Do some work in a daemon thread of its own, which delays neither its caller nor the end of the process."""
+    """Do work in its own daemon thread, which delays neither the caller nor the end of the process."""
     future: Future[Result] = Future()
 
     def run() -> None:

@@ -149,7 +149,7 @@ def _numbers(text: str) -> list[str]:
         elif low in _ROMAN and previous and word.isupper():
             numbers.append(_ROMAN[low])
         elif len(word) == 1 and word.isupper() and previous and (place == len(words) - 1 or previous[0].islower()):
-            # The letter names a kind ("hepatitis A"), and is no initial of a person.
+            # The letter names a kind ("hepatitis A"); it is not an initial of a name.
             numbers.append({"i": "1"}.get(low, low))
     return sorted(numbers)
 

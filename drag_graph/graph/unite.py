@@ -10,7 +10,7 @@ from drag_graph.model import Chunk, Entity, Evidence, Subgraph, TeacherCall, Tri
 
 Part = TypeVar("Part", bound=Chunk | TeacherCall | Evidence | Entity | Triple)
 _AND = "+"
-"""Joins the settings hashes, sorted, of a subgraph that was made under several."""
+"""Separator of the sorted settings hashes of a subgraph that was distilled under several settings."""
 
 
 def is_made_under(stored: str, settings_hash: str) -> bool:
@@ -65,7 +65,7 @@ def _under_stored_names(stored: Subgraph, added: Subgraph) -> Subgraph:
 def _merged(
     ours: Sequence[Part], theirs: Sequence[Part], *, numbers: Sequence[str] = (), sets: Sequence[str] = ()
 ) -> tuple[Part, ...]:
-    """Return the parts of both by id. `numbers` of new parts continue after ours; a part of both has the `sets` of both."""
+    """Merge parts by id. The fields `numbers` of new parts continue after ours; a shared part unites the fields `sets`."""
     merged: dict[str, Any] = {item.id: item for item in ours}
     first = {name: max((getattr(item, name) for item in ours), default=-1) + 1 for name in numbers}
     for item in theirs:

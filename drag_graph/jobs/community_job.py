@@ -61,7 +61,7 @@ class CommunityReport:
 
 
 _Summarised = tuple[Usage, Community | None, Summary | None]
-"""What became of one community: a summary, or none if it changed meanwhile or the run ended."""
+"""Result for one community: a summary, or none if it changed meanwhile or the run ended."""
 
 
 @dataclass(eq=False)

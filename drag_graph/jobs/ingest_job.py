@@ -161,7 +161,7 @@ class FileStep:
 
 
 _Saving = tuple[Subgraph, Mapping[str, Vectors]]
-"""A subgraph on its way into the store, with the vectors of its evidence."""
+"""A subgraph to be saved, with the vectors of its evidence."""
 
 
 @dataclass(eq=False)

@@ -69,7 +69,7 @@ class SubgraphLine(NamedTuple):
 
 
 Part = Head | SubgraphLine | Correction
-"""What a line has: a correction is one of a claim."""
+"""The content of one line. A correction belongs to a claim."""
 
 
 # ---- writing

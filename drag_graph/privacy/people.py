@@ -99,7 +99,7 @@ SHORTEST = 2
 
 
 def find(passage: QuestionText, contacts: list[Span], *, strict: bool) -> tuple[list[Span], list[Kept]]:
-    """Return the private names, and those that stay. `contacts` are the private details found before.
+    """Return the private names, and the names that stay. `contacts` are private details that other detectors found.
 
     With `strict`, unknown single names are private as well.
     """
@@ -110,7 +110,7 @@ def find(passage: QuestionText, contacts: list[Span], *, strict: bool) -> tuple[
             continue
         private.append(Span(start, end, "PERSON", detector))
     for start, end, detector in _seen(passage, contacts):
-        why = _stays(passage, start, end, [*private, *contacts], strict=strict)
+        why = _reason_to_stay(passage, start, end, [*private, *contacts], strict=strict)
         if why:
             public.append(Kept("", start, end, "PERSON", detector, why))
         else:
@@ -141,11 +141,11 @@ def _seen(passage: QuestionText, contacts: list[Span]) -> Iterator[tuple[int, in
         yield *match.span("name"), "script"
 
 
-def _stays(passage: QuestionText, start: int, end: int, details: list[Span], *, strict: bool) -> str:
-    """Return why a name stays that nothing ties to a person, or ''. `details` are the private details found so far."""
+def _reason_to_stay(passage: QuestionText, start: int, end: int, details: list[Span], *, strict: bool) -> str:
+    """Return the reason if a name stays, else ''. `details` are the private details found so far."""
     text = passage.text
     name = text[start:end]
-    if why := _is_public(text, start, end):
+    if why := _public_reason(text, start, end):
         return why
     low, high = passage.segment(start)
     is_tied = any(low <= span.start < high for span in details)
@@ -156,7 +156,7 @@ def _stays(passage: QuestionText, start: int, end: int, details: list[Span], *, 
     return "" if " " in name else "a single name that nothing ties to a person"
 
 
-def _is_public(text: str, start: int, end: int) -> str:
+def _public_reason(text: str, start: int, end: int) -> str:
     """Return why a name is public in any question, or ''."""
     name = text[start:end]
     reasons = {

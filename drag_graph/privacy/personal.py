@@ -85,7 +85,7 @@ _BEFORE = Pattern(rf"(?P<job>(?:{_JOB_WORD}\s){{0,3}}{_JOB_WORD})\s+(?:named\s+|
 def find(passage: QuestionText, private: Sequence[Span], *, strict: bool) -> tuple[list[Span], list[Kept]]:
     """Return the details that are private because they belong to a person of the question, and those that stay.
 
-    `private` are the spans found before.
+    `private` are the spans that other detectors found.
     """
     text = passage.text
     personal = [part for part in passage.segments if any(part[0] <= span.start < part[1] for span in private)]

@@ -1,4 +1,4 @@
-"""A text with replaced parts, one with plain characters for full-width letters and HTML references, and Latin letters."""
+"""Rewriting texts: replacing findings, decoding full-width letters and HTML references, and counting Latin letters."""
 
 import html
 import re

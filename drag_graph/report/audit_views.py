@@ -50,7 +50,7 @@ def answer_view(document: Mapping[str, Any], question: str, *, page: str | None 
 
 
 def seconds(milliseconds: float) -> str:
-    """Return a time in words."""
+    """Return a duration as text."""
     return f"{milliseconds / SECOND:.1f} s" if milliseconds >= SECOND else f"{milliseconds:.0f} ms"
 
 
@@ -86,7 +86,7 @@ def why_view(audit: Mapping[str, Any]) -> View:
         "correction": correction_view(audit["correction"]),
         "cited": [line for line in lines if line["is_open"]],
         "others": others,
-        "others_title": f"{'Also read' if cited else 'Read'} by the student: {len(others)} lines",
+        "others_title": f"{'Also read' if cited else 'Read'} by the student: {len(others)} line{'s'[: len(others) != 1]}",
         "record": _record(audit),
     }
 
@@ -201,7 +201,8 @@ def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]]) -> V
         evidence = [triple["evidence"] for triple in line["triples"]]
         calls = [call for triple in line["triples"] for call in (*triple["calls"], *triple["evidence"]["calls"])]
         statement = "" if edge["statement"] in line["text"] else f": {edge['statement']}"
-        shown["notes"] = [f"Confidence {edge['confidence']:.2f}, from {edge['support']} triple(s){statement}"]
+        triples = f"{edge['support']} triple{'s'[: edge['support'] != 1]}"
+        shown["notes"] = [f"Confidence {edge['confidence']:.2f}, from {triples}{statement}"]
     else:
         evidence, calls = audit_document.evidence_of(line), line["calls"]
     shown["claims"] = _claims(line)

@@ -35,8 +35,9 @@ def check_view(entry: Mapping[str, Any]) -> View:
 def summary(totals: Mapping[str, Any]) -> str:
     """Return the totals as a sentence without its full stop."""
     types = ", ".join(f"{number} {name}" for name, number in totals["findings"].items()) or "nothing"
-    counts = f"{totals['queries']} questions: {totals['changed']} changed, {totals['refused']} withheld"
-    return f"{counts}; {totals['rejected']} unusable lines; findings: {types}"
+    questions = f"{totals['queries']} question{'s'[: totals['queries'] != 1]}"
+    counts = f"{questions}: {totals['changed']} changed, {totals['refused']} withheld"
+    return f"{counts}; unusable lines: {totals['rejected']}; findings: {types}"
 
 
 def explained(entry: Mapping[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ FORM_TOKEN = "x-form-token"  # noqa: S105
 
 
 class BrowserSessions:
-    """Sign-ins of browsers: a cookie names a session, and the session has the key. They end with the process. Thread-safe."""
+    """Sessions of browsers. A cookie names a session, and the session has the key. They end with the process. Thread-safe."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, tuple[str, float]] = {}

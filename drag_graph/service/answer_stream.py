@@ -26,7 +26,7 @@ def event(name: str, document: Mapping[str, Any]) -> str:
 
 
 def event_stream(events: AsyncIterator[str]) -> StreamingResponse:
-    """Return the reply that sends events as they come."""
+    """Return a reply that sends each event immediately."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events, media_type=EVENT_STREAM, headers=headers)
 

@@ -239,7 +239,7 @@ async def submit_questions(queue: JobQueue, caller: Caller, body: DistillRequest
     """Queue the distillation of questions and return the job."""
     questions, values = _questions(caller, body)
     write = partial(write_questions, questions)
-    if body.file and body.job:  # a copy of what came through a pipe, which the caller removes
+    if body.file and body.job:  # a copy of piped input, which the caller will remove
         write = partial(copy_questions, FilePath(values.pop("file")))
     return await _job(queue, "distill", caller, values, write)
 

@@ -77,7 +77,7 @@ class ExportReport:
 
 
 class ExportWork:
-    """Writes the lines of an export into a file, in the thread that waits for the result, as a `RunHandle` does in its own."""
+    """Writes the lines of an export into a file. Like a `RunHandle`, but it works in the thread that calls `result`."""
 
     def __init__(self, lines: Iterator[str], file: Path, on_progress: OnProgress) -> None:
         self._lines, self._file, self._on_progress = lines, file, on_progress

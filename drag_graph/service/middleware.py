@@ -1,4 +1,4 @@
-"""Middleware: an id, a log line and counters for each request, and limits that refuse some before a route receives them."""
+"""Middleware: an id, a log line and counters for each request, and limits that refuse requests before they reach a route."""
 
 import asyncio
 import re

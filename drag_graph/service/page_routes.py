@@ -1,4 +1,4 @@
-"""Pages to sign in, ask, look at answers, and check what would leave the machine; and what all pages share."""
+"""Pages to sign in, ask, read answers and check what would leave the machine, and the functions that all pages share."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

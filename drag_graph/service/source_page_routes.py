@@ -1,4 +1,4 @@
-"""Pages of what is stored: sources, and adding and deleting them; and the graph, as a picture with a list."""
+"""Pages to list, add and delete sources, and to show the graph as a picture with a list."""
 
 import re
 from collections.abc import Mapping
@@ -28,14 +28,14 @@ LISTED = 50
 WORDS = {
     "Document": "document",
     "Query": "question",
-    "Evidence": "passages",
-    "Entity": "names of things",
-    "TeacherCall": "records of a model that read it",
-    "TRIPLE": "claims",
-    "SIMPLE_EDGE": "merged claims",
-    "Answer": "answers that used it",
+    "Evidence": "passage{s}",
+    "Entity": "thing{s} named in it",
+    "TeacherCall": "recorded model call{s}",
+    "TRIPLE": "claim{s}",
+    "SIMPLE_EDGE": "merged claim{s}",
+    "Answer": "answer{s} that used it",
 }
-"""What labels and relationship types of the store are called; others keep their name."""
+"""Names of the store's labels and relationship types on the page. Other types keep their name."""
 HITS, SHOWN_PASSAGES = 10, 2
 BEFORE, LONGEST_EXCERPT = 60, 300
 """Characters of a passage that are shown before the first word that was searched for, and in all."""
@@ -115,7 +115,8 @@ async def erase_page(source_id: WholeId, request: Request, caller: PageAdmin) ->
     """List what would be deleted with a source."""
     stored = await run_in_threadpool(caller.graph.show, source_id)
     report = await run_in_threadpool(partial(caller.graph.store.erase, source_id, dry_run=True))
-    going = [f"{number} {WORDS.get(kind, kind)}" for kind, number in report.to_dict()["would_erase"].items() if number]
+    counts = report.to_dict()["would_erase"]
+    going = [f"{n} {WORDS.get(kind, kind).format(s='s'[: n != 1])}" for kind, n in counts.items() if n]
     source = _source_view(stored.subgraph) | {"passages": [], "claims": []}
     return render(request, "source.html", caller=caller, title="Delete", source=source, going=going)
 
@@ -161,7 +162,7 @@ def _source_view(graph: Subgraph) -> dict[str, Any]:
 
 
 def _content_view(graph: Subgraph, verdicts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the passages and claims of a source. `verdicts` are those of persons, by the id of the claim."""
+    """Return the passages and claims of a source. `verdicts` are users' corrections by claim id."""
     claims_of = claims_of_edges(graph, graph.usable_edges)
     passages = [
         {
@@ -194,7 +195,7 @@ async def graph_page(
     around: Ids = [],  # noqa: B006
     q: Annotated[ShortText, Query()] = "",
 ) -> Response:
-    """Show entities and edges as a picture with a list, as the route for the graph, or those of sources that match `q`."""
+    """Show the entities and edges of sources that match `q`, or of those that `GET /graph` selects, as a picture and a list."""
     if q.strip():
         found = await state_of(request).asks.run(lambda: caller.graph.search(q, limit=5).to_dict())
         source = [one["id"] for one in found["sources"]]

@@ -22,9 +22,9 @@ from drag_graph.sites.wire import CloudAnswer, GivenLine, SiteReply
 
 @dataclass(eq=False)
 class SiteAsker:
-    """Answers questions at a site, and asks the cloud if the local answer is not sure. Not thread-safe.
+    """Answers questions at a site, and asks the cloud if the local answer is uncertain. Not thread-safe.
 
-    `judging` is the student if it judges its own answers; None for the formula.
+    `judging` is the student if it judges its own answers; None if a formula judges them.
     """
 
     asker: Asker

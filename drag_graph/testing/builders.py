@@ -245,7 +245,7 @@ def expected(subgraph: Subgraph, aggregation: Aggregation) -> Subgraph:
 
 
 def stored_source_of(subgraph: Subgraph) -> StoredSource:
-    """Return what `GraphStore.sources` returns of a subgraph."""
+    """Return the entry of a subgraph in `GraphStore.sources`."""
     document = subgraph.document
     own = {name: getattr(document, name) for name in ("uri", "sha256", "input_id", "tags")} if document else {}
     times = subgraph.created_at, subgraph.expires_at

@@ -103,7 +103,7 @@ class Neo4jBrowser:
 
 @contextlib.contextmanager
 def chromium():
-    """A real Chromium: the one that CHROMIUM names, or on PATH, else playwright's own."""
+    """Start the Chromium that the variable CHROMIUM names, or the one on PATH, else playwright's own."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     arguments = [*_ARGUMENTS, "--no-sandbox"] if os.geteuid() == 0 else _ARGUMENTS
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=path, args=arguments) as browser:
@@ -113,7 +113,7 @@ def chromium():
 
 @contextlib.contextmanager
 def page_in(browser, width=1280, height=900, **values):
-    """A page of its own, with cookies of its own, in an open browser."""
+    """Open a page with its own cookies in an open browser."""
     size = {"width": width, "height": height}
     with browser.new_context(viewport=size, permissions=["clipboard-read", "clipboard-write"], **values) as context:
         context.set_default_timeout(PATIENCE)
@@ -122,6 +122,6 @@ def page_in(browser, width=1280, height=900, **values):
 
 @contextlib.contextmanager
 def chromium_page(width=1280, height=900):
-    """A page in a Chromium of its own."""
+    """Open a page in a new Chromium."""
     with chromium() as browser, page_in(browser, width, height) as page:
         yield page

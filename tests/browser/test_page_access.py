@@ -1,4 +1,4 @@
-"""Every page of the service for people who see little, or hold a phone: axe-core, three widths, two schemes."""
+"""Accessibility of every page of the service: axe-core at three widths, in two colour schemes."""
 
 import pytest
 from neo4j_browser import chromium, page_in

@@ -2,7 +2,7 @@
 
 import pytest
 from neo4j_browser import chromium_page
-from page_checks import complaints_of
+from page_checks import messages_of
 from page_flows import PRICE, add_bridge, add_facts, write_facts
 
 from drag_graph import DragGraph
@@ -23,13 +23,13 @@ def graph(tmp_path_factory):
 
 @pytest.fixture
 def page():
-    """A page that loads nothing and has nothing to complain about."""
+    """A page that loads nothing from a network and logs no error."""
     with chromium_page() as page:
-        complaints = complaints_of(page)
+        messages = messages_of(page)
         loaded = []
         page.on("request", lambda request: loaded.append(request.url))
         yield page
-        assert complaints == []
+        assert messages == []
         assert [url for url in loaded if not url.startswith(("file:", "data:"))] == []
 
 

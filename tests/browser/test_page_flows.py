@@ -1,13 +1,13 @@
-"""What people do on the pages, in a real Chromium: pairwise over three widths, two colour schemes, a mouse and a keyboard."""
+"""Tasks on the pages in a real Chromium: each pair of task, width, colour scheme and input device occurs."""
 
 from contextlib import ExitStack
 from itertools import combinations, product
 
 import pytest
 from neo4j_browser import chromium, page_in
-from page_checks import barriers_of, complaints_of
+from page_checks import barriers_of, messages_of
+from page_devices import Keyboard, Mouse
 from page_flows import FLOWS, correct, merge, search, sign_in, why, write_facts
-from page_hands import Keyboard, Mouse
 from service_clients import served_client
 
 from drag_graph import DragGraph
@@ -21,9 +21,9 @@ from drag_graph.ports.teacher_replies import EvidenceReply
 pytestmark = pytest.mark.browser
 WIDTHS = (400, 1100, 2560)
 SCHEMES = ("light", "dark")
-HANDS = (Mouse, Keyboard)
+DEVICES = (Mouse, Keyboard)
 TABLE = [
-    (flow, width, SCHEMES[(row + column) % 2], HANDS[(row // 2 + (column + 1) // 2) % 2])
+    (flow, width, SCHEMES[(row + column) % 2], DEVICES[(row // 2 + (column + 1) // 2) % 2])
     for row, flow in enumerate(FLOWS)
     for column, width in enumerate(WIDTHS)
 ]
@@ -32,7 +32,7 @@ REFUSED = "Failed to load resource: the server responded with a status of 40"
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory):
-    """Two services, each as its graph and its address. In one of them, flows may add keys."""
+    """The graphs and addresses of two services. In the second, flows may add keys."""
     found = []
     with ExitStack() as stack:
         for name in ("open", "keyed"):
@@ -65,24 +65,24 @@ def name_of(value):
 
 def test_every_pair_occurs():
     for one, other in combinations(range(4), 2):
-        factors = FLOWS, WIDTHS, SCHEMES, HANDS
+        factors = FLOWS, WIDTHS, SCHEMES, DEVICES
         assert {(row[one], row[other]) for row in TABLE} == {*product(factors[one], factors[other])}
 
 
-def run(services, browser, flow, hand, name, *, width=WIDTHS[1], **values):
-    """Do a flow in a namespace of its own, and return the barriers of the page that it ends on."""
+def run(services, browser, flow, device, name, *, width=WIDTHS[1], **values):
+    """Run a flow in its own namespace, and return the barriers of its last page."""
     graph, address = services[flow is sign_in]
     values["extra_http_headers"] = {} if flow is sign_in else {"X-Namespace": name}
     with graph.in_namespace(name) as own, page_in(browser, width, base_url=address, **values) as page:
-        complaints = complaints_of(page)
-        flow(hand(page), own)
-        assert [text for text in complaints if flow is not sign_in or not text.startswith(REFUSED)] == []
+        messages = messages_of(page)
+        flow(device(page), own)
+        assert [text for text in messages if flow is not sign_in or not text.startswith(REFUSED)] == []
         return [] if "java_script_enabled" in values else barriers_of(page)  # axe is a script
 
 
-@pytest.mark.parametrize(("flow", "width", "scheme", "hand"), TABLE, ids=name_of)
-def test_a_flow_ends_without_a_barrier(services, browser, flow, width, scheme, hand):
-    assert run(services, browser, flow, hand, f"{flow.__name__}-{width}", width=width, color_scheme=scheme) == []
+@pytest.mark.parametrize(("flow", "width", "scheme", "device"), TABLE, ids=name_of)
+def test_a_flow_ends_without_a_barrier(services, browser, flow, width, scheme, device):
+    assert run(services, browser, flow, device, f"{flow.__name__}-{width}", width=width, color_scheme=scheme) == []
 
 
 @pytest.mark.parametrize("flow", [why, merge, search, correct], ids=name_of)

@@ -170,7 +170,7 @@ def test_an_answer_that_failed_is_told(evaluate):
         server.script("student", Say("A"), Fault(400), Say("A"), Say("A"))
         done = evaluate("--modes", "none", "--student", "m", "--student-base-url", server.url, "--scoring", "reply")
     assert done.code == 1
-    assert "1 answers failed" in done.err
+    assert "Failed answers, which count as wrong: 1." in done.err
     assert done.json["modes"]["none"]["failed"] == 1
 
 
@@ -205,11 +205,11 @@ def test_what_is_not_there_to_compare_or_draw_is_said_with_what_is(cli, evaluate
     assert (tmp_path / "there.svg").read_text() == "mine"
 
 
-def test_a_few_items_are_called_too_few_for_a_conclusion(cli, task, tmp_path):
+def test_a_warning_says_that_a_few_items_allow_no_conclusion(cli, task, tmp_path):
     folder, place = str(tmp_path / "outcome"), ("--evidence", "facts", "--store", str(tmp_path / "graph.lbug"))
     shown = cli("eval", task, "--modes", "none,evidence", "--folder", folder, *place)
     for done in (shown, cli("eval", "compare", folder, folder, "--mode", "evidence,none")):
-        assert (done.code, "Fewer than 10 items: too few for a conclusion" in done.err) == (0, True)
+        assert (done.code, "Fewer than 10 items are too few for a conclusion" in done.err) == (0, True)
 
 
 def test_bad_rows_are_named_and_left_out_with_a_count(cli, evaluate, task, tmp_path):

@@ -149,7 +149,7 @@ def test_ctrl_c_cancels_the_job_of_a_command(tmp_path):
     assert job["request"]["top_k"] == 3
 
 
-def test_questions_from_a_pipe_lie_with_the_job_until_it_ends(tmp_path, monkeypatch):
+def test_questions_from_a_pipe_are_stored_with_the_job_until_it_ends(tmp_path, monkeypatch):
     temporary, files, seen = tmp_path / "temporary", tmp_path / "graph.lbug.service-records-files", []
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))

@@ -1,4 +1,4 @@
-"""Lines for a broad question: what the communities say whose summaries are near it (`drag_graph.ask.find_lines`)."""
+"""Lines for a broad question: edges of communities with similar summaries (`drag_graph.ask.find_lines`)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Weighed lines, and which of them repeat others (`drag_graph.ask.context_lines`)."""
+"""Weighed lines and repeated lines (`drag_graph.ask.context_lines`)."""
 
 from hypothesis import given
 from hypothesis import strategies as st

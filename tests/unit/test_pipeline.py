@@ -277,7 +277,7 @@ def test_what_is_ready_while_a_save_is_under_way_is_saved_in_one_transaction(sto
     def release():
         assert first.wait(60)
         until = time.monotonic() + 60
-        while len(run._saves._waiting) < 8 and time.monotonic() < until:  # with those that are being saved
+        while len(run._saves._waiting) < 8 and time.monotonic() < until:  # including those that are being saved
             time.sleep(0.005)
         go_on.set()
 

@@ -55,7 +55,7 @@ def test_a_heading_gives_credit_to_the_sentences_under_it():
 
 
 class Preferring(LexicalEmbedder):
-    """Finds a text with "4 M" a little more similar to every question than others."""
+    """Embeds texts so that one with "4 M" is slightly more similar to every question."""
 
     def embed(self, texts):
         vectors = super().embed(texts)

@@ -70,7 +70,7 @@ CONFIDENCE: dict[str, float] = {
 
 Each figure is (right + 1) / (judged + 2) of a sample of the rule's triples that a reader judged on real sentences:
 `python bench/extraction.py --data FOLDER --judgements` prints them, and docs/measurements/teachers.md says how the sample was
-drawn and what it cannot show. Samples are small (3 to 33 triples a rule), so that a figure is good to about 0.1 to 0.2.
+drawn and what it cannot show. Samples are small (3 to 33 triples a rule), so a figure may be off by 0.1 to 0.2.
 """
 
 
@@ -82,7 +82,7 @@ class ExtractedTriple:
         subject: words of the sentence, leading articles off, pronouns resolved where simple.
         predicate: the verb group with its negation, modal verb, adverbs and preposition.
         object: words of the sentence, leading articles off.
-        confidence: what triples of this rule are worth, in [0, 1] (`CONFIDENCE`).
+        confidence: the confidence of the rule, in [0, 1] (`CONFIDENCE`).
         rule: the name of the rule that read it.
     """
 

@@ -92,7 +92,7 @@ class Worker:
             self._interruption.interrupt()
 
         def check(call: Mapping[str, Any]) -> None:
-            """Check what leaves this worker on the driver's machine, which has the originals of private details."""
+            """Let the driver check what leaves this worker: only the driver has the originals of private details."""
             answer(keeper.outgoing.remote(list(texts_of(call))))
 
         self._privacy: Check = unchecked if task.privacy == "off" else check

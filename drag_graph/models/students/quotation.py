@@ -33,7 +33,7 @@ OWN_WORDS, PASSAGE_WORDS = 0.3, 0.5
 ASKS, RESTATES = 0.3, 0.1
 """What a sentence loses that is a question, and an edge, which restates a sentence."""
 TIE = 0.05
-"""Scores of two contradicting sentences that differ by less say nothing about which one is right."""
+"""If the scores of two contradicting sentences differ by less, the first sentence is quoted."""
 _STEM = 8
 """Letters of a word that are compared."""
 _SENTENCE = re.compile(
@@ -108,7 +108,7 @@ def best_quotation(question: str, lines: Sequence[Line], similarities: Similarit
     top = int(np.argmax(scores))
     near = [n for n, score in enumerate(scores) if score >= scores[top] - TIE]
     tied = [n for n in near if n == top or _contradict(compared[n][1], compared[top][1])]
-    best = min(tied, key=lambda n: every.index(compared[n][1]))  # of two documents, the lines have the newer one first
+    best = min(tied, key=lambda n: every.index(compared[n][1]))  # lines of newer documents come first
     chosen = compared[best][1]
     others = [score for score, (_, one) in zip(scores, compared, strict=True) if _says_else(one, chosen, asked)]
     focus = words_of(_focus(question))
@@ -171,7 +171,7 @@ def _focus(question: str) -> str:
 
 
 def _contradict(one: LineSentence, other: LineSentence) -> bool:
-    """Whether sentences of two sources differ in a number, a date or an amount only."""
+    """Return whether sentences of two sources differ only in a number, a date or an amount."""
     return one.source != other.source and bool(conflicting(one.text, other.text))
 
 

@@ -3,11 +3,12 @@
 const LARGE = 200; // edges from which curves and arrows cost too much
 const LETTER = 0.8125 * parseFloat(getComputedStyle(document.documentElement).fontSize); // pixels of a name, at any zoom
 const LABEL = 11 * LETTER; // longest name in pixels
-const HUB = 4; // statements above which a thing has its name in any case
+const HUB = 4; // things with more statements always show their names
 const STEPS = 120_000; // of the layout, shared by all nodes
 const list = document.querySelector(".things");
 const stage = document.querySelector(".stage");
 
+const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
 const things = (root) => [...root.querySelectorAll(".thing")];
 const nodeOf = ({ dataset }) => ({ data: { id: dataset.id, name: dataset.name, kind: dataset.kind, community: dataset.community, halign: "center", valign: "bottom" } });
 const edgeOf = (item) => {
@@ -195,7 +196,7 @@ const draw = () => {
     choose(id, { isFromList: true });
     const neighbours = cy.getElementById(id).closedNeighborhood();
     if (!isInView(neighbours)) { cy.stop(true); cy.animate({ fit: { eles: neighbours, padding: 48 }, duration: 200 }); }
-    hint.textContent = fresh.length ? `${nodes.length} more things, ${fresh.length - nodes.length} more statements` : "No other source mentions it.";
+    hint.textContent = fresh.length ? `${count(nodes.length, "more thing")}, ${count(fresh.length - nodes.length, "more statement")}` : "No other source mentions it.";
   };
 
   const filters = stage.querySelector(".filters");

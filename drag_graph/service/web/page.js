@@ -79,7 +79,7 @@ asking?.elements.question.addEventListener("keydown", (event) => {
 });
 
 for (const form of document.querySelectorAll("form[method=post]:not([data-ask])")) {
-  // Later: a disabled button would not be sent, and its value with it.
+  // The browser does not send the value of a disabled button, so it is disabled only after the form is sent.
   form.addEventListener("submit", ({ submitter }) => setTimeout(() => {
     submitter.disabled = true;
     submitter.textContent += " …";
@@ -121,5 +121,5 @@ const openTarget = () => {
   line.scrollIntoView({ block: "start" });
 };
 addEventListener("hashchange", openTarget);
-addEventListener("load", openTarget); // after the browser scrolled to the target itself, which is below the line's text
+addEventListener("load", openTarget); // after the browser's own scrolling, which leaves the text of the line out of view
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));

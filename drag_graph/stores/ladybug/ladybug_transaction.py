@@ -16,7 +16,7 @@ from drag_graph.stores.shared.reading_statement import json_value, too_slow, unu
 from drag_graph.stores.shared.transaction import Row
 
 ENGINE_ERRORS = (RuntimeError, ValueError, LookupError, OverflowError, MemoryError)
-"""What the engine raises; all but the first where it reads something broken."""
+"""Errors that the engine raises. All but the first mean that it has read damaged data."""
 IDS_AT_ONCE = 32
 """The engine processes the rows that a statement was planned with again in every later call."""
 FIRST_PLANS = 32
@@ -79,7 +79,7 @@ class LadybugTransaction:
         return list(self._rows(text, parameters or {}))
 
     def _rows(self, text: str, parameters: dict[str, Any]) -> Iterator[Row]:
-        """Execute a text and yield its rows as dictionaries, each after a check. Raises StoreError, never the engine's own."""
+        """Execute a text and yield its rows as dictionaries, each after a check. Raises StoreError only."""
         try:
             with closing(self._connection.execute(text, parameters)) as result:
                 names = result.get_column_names()
@@ -88,7 +88,7 @@ class LadybugTransaction:
                     self._check()
                     yield row
         except ENGINE_ERRORS as error:
-            clear_frames(error.__traceback__)  # they would keep the statement, and it the closed file
+            clear_frames(error.__traceback__)  # a frame keeps the statement, and the statement keeps the file open
             self._check()
             raise translate(str(error), self._location) from error
         self._check()
@@ -126,7 +126,7 @@ def read_rows(connection: Any, statement: str, limit: int, seconds: float, locat
             raise too_slow(seconds) from error
         raise (unusable(message) if message.startswith(_REFUSALS) else translate(message, location)) from error
     finally:
-        prepared = None  # the traceback of an error would keep it, and it the closed file
+        prepared = None  # a traceback would keep it, and it keeps the file open
     return QueryRows(columns, tuple(rows[:limit]), len(rows) > limit)
 
 

@@ -1,10 +1,10 @@
 """Files of an embedded store: checking, opening, copying and creating them.
 
-The engine's readers take no lock. Measured of ladybug 0.22: a reader has the log replayed in memory when it opens the file, and
-then takes pages from the file as it needs them. A checkpoint of another process changes these pages under it: most reads after
-it fail in odd words, and some give wrong rows without a word. Between two checkpoints the file stands still and only the log
-grows. So the file and its log are copied between two checkpoints, and the copy is read. Where nobody writes, the file itself is
-read, and reads are checked.
+The engine's readers take no lock. Measured with ladybug 0.22: a reader replays the log in memory when it opens the file, and
+later reads pages from the file when it needs them. If another process makes a checkpoint, these pages change: most reads then
+fail with a misleading error, and some return wrong rows without an error. Between two checkpoints only the log grows. So while
+another process writes, the file and its log are copied between two checkpoints, and the copy is read. Otherwise the file itself
+is read, and each read is checked.
 """
 
 import ctypes

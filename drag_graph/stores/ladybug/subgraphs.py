@@ -36,7 +36,7 @@ def _subgraph(session: LadybugTransaction, namespace: str, head: Row) -> Subgrap
 
 
 def _add_call_ids(evidence: Iterable[Row], links: Iterable[Row]) -> None:
-    """Add the ids of its calls to each row of evidence, from rows of an evidence and a call."""
+    """Add to each row of evidence the ids of its calls. Each of `links` has the ids of an evidence and a call."""
     calls: dict[str, list[str]] = {}
     for link in links:
         calls.setdefault(link["id"], []).append(link["call_id"])
@@ -62,8 +62,8 @@ def read_parts(
     behind = [row["evidence_id"] for row in parts["triples"]]
     parts["evidence"] = session.run_by_ids("search_parts_evidence", [*evidence_ids, *behind], namespace=namespace)
     of_queries = [row["id"] for row in parts["evidence"] if not row["chunk_id"]]
-    pairs_of_calls = (row for id_ in of_queries for row in session.run("search_parts_calls", evidence_id=id_))
-    _add_call_ids(parts["evidence"], pairs_of_calls)
+    links = (row for id_ in of_queries for row in session.run("search_parts_calls", evidence_id=id_))
+    _add_call_ids(parts["evidence"], links)
     chunk_ids = [row["chunk_id"] for row in parts["evidence"] if row["chunk_id"]]
     parts["chunks"] = session.run_by_ids("search_parts_chunks", chunk_ids)
     by_source: dict[str, dict[str, list[Row]]] = {}

@@ -129,7 +129,7 @@ class TextIndex:
                 return SqliteFile(_KIND, self._path, read_only=self._read_only)
         if not self._read_only:
             with suppress(OSError, StoreUnfit):
-                delete_files(self._path)  # damaged, or of another version: it is made again
+                delete_files(self._path)  # damaged, or of another version: it is rebuilt
                 return SqliteFile(_KIND, self._path)
         return SqliteFile(_KIND)
 

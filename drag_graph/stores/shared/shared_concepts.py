@@ -159,7 +159,7 @@ def remove_orphan_concepts(run: Run, namespace: str, ids: Collection[str]) -> in
 
 
 def abandoned_concepts(run: Run, namespace: str) -> list[str]:
-    """Return the ids of concepts that a replaced edition has left without entities, for an erasure to remove.
+    """Return the ids of concepts that lost their last entity when a document was replaced, so that an erasure removes them.
 
     A concept with an undone judgement stays if an unlinked source has its name, because it will have an entity again.
     """

@@ -236,7 +236,7 @@ class SharedStore(Access, Generic[EngineTransaction]):
         return port.Erased(counts, frozenset(answer_ids))
 
     def _reduce(self, session: EngineTransaction, item: port.Reduction) -> port.Erased:
-        """Replace a subgraph by its reduction. What is left keeps its vectors and concepts."""
+        """Replace a subgraph by its reduction. The remaining parts keep their vectors and concepts."""
         id_, after, run, namespace = item.before.source_id, item.after, session.run, self._namespace
         if self._read_in(session, [id_]) != [item.before]:
             return port.Erased(stale=frozenset([id_]))
@@ -253,7 +253,7 @@ class SharedStore(Access, Generic[EngineTransaction]):
         return port.Erased({"Concept": self._remove_concepts(run, touched), "Community": len(open_ids)})
 
     def _remove_concepts(self, run: Run, touched: Sequence[str]) -> int:
-        """Remove touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
+        """Remove touched concepts without entities, and those whose last entity was in a replaced document."""
         ids = [*touched, *shared_concepts.abandoned_concepts(run, self._namespace)]
         return shared_concepts.remove_orphan_concepts(run, self._namespace, ids)
 

@@ -1,4 +1,4 @@
-"""The hands that use a page: one has a mouse, the other only a keyboard. Both type."""
+"""Input devices that use a page: a mouse with a keyboard for typing, or a keyboard alone."""
 
 from playwright.sync_api import expect
 
@@ -8,7 +8,7 @@ HAS_OUTLINE = "one => getComputedStyle(one).outlineStyle !== 'none'"
 
 
 def settle(page):
-    """Wait until the picture of the graph is drawn and stands still."""
+    """Wait until the picture of the graph is drawn and no longer moves."""
     places = "document.querySelector('.stage').cy?.nodes().map(one => [one.renderedPosition('x'), one.renderedPosition('y')])"
     before, after = None, page.evaluate(places)
     while not after or after != before:
@@ -17,7 +17,7 @@ def settle(page):
 
 
 def becomes(page, script, value):
-    """Return whether a script has a value within three seconds."""
+    """Return whether a script returns `value` within three seconds."""
     for _ in range(30):
         if page.evaluate(script) == value:
             return True
@@ -25,8 +25,8 @@ def becomes(page, script, value):
     return False
 
 
-class Hand:
-    """What both hands do. A control is a locator."""
+class Device:
+    """Actions of both devices. A control is a locator."""
 
     def __init__(self, page):
         self.page = page
@@ -44,8 +44,8 @@ class Hand:
         self.page.keyboard.press("Control+V")
 
 
-class Mouse(Hand):
-    """A hand with a mouse."""
+class Mouse(Device):
+    """Clicks with the mouse."""
 
     def press(self, control):
         """Follow a link, press a button, or open details."""
@@ -76,8 +76,8 @@ class Mouse(Hand):
         self.page.locator("#picture").click(position=self.page.evaluate(place, name))
 
 
-class Keyboard(Hand):
-    """A hand that reaches a control with the Tab key, and only if its user sees where the focus is."""
+class Keyboard(Device):
+    """Reaches a control with the Tab key, and checks that the focus is visible."""
 
     def reach(self, control):
         for _ in range(MOST_TABS):
