@@ -29,6 +29,7 @@ import pytest
 from canaries import watched
 from workers import PASSWORD, is_worker, never_executed, run_server, shared_folder
 
+from cli.output import AS_JSON
 from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.stores.neo4j.server import stop_server
 from drag_graph.stores.neo4j.server.libraries import find_java, release_of
@@ -88,6 +89,14 @@ def pytest_configure():
     ScriptedServer.log = watched(ScriptedServer.log)
     # By default the engine's page table covers 80 % of the memory, and filling it takes half the time of opening a small store.
     ladybug.Database.__init__ = functools.partialmethod(ladybug.Database.__init__, buffer_pool_size=1 << 28)
+
+
+@pytest.fixture(autouse=True)
+def without_json():
+    """Forget whether the last command of the same process had --json."""
+    before = AS_JSON.set(False)
+    yield
+    AS_JSON.reset(before)
 
 
 @pytest.fixture

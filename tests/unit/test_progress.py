@@ -6,17 +6,8 @@ from functools import partial
 import pytest
 from rich.console import Console
 
-from cli.output import AS_JSON
 from cli.progress import progress
 from drag_graph.jobs.runner import RunProgress
-
-
-@pytest.fixture(autouse=True)
-def without_json():
-    """Other tests leave the flag of the last command."""
-    before = AS_JSON.set(False)
-    yield
-    AS_JSON.reset(before)
 
 
 @pytest.mark.parametrize("quiet", [True, False])
