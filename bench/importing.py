@@ -29,12 +29,13 @@ from graph_workload import AGGREGATION, DIMENSION, TRIPLES, subgraph
 from drag_graph.compose.store_opening import open_store
 from drag_graph.files import write_lines
 from drag_graph.graph.paging import source_ids
-from drag_graph.manage.subgraph_files import EmbedderSpec, Head, lines_of, read_lines, stored_lines
+from drag_graph.manage.subgraph_files import EmbedderSpec, Head, lines_of, read_lines
 from drag_graph.manage.subgraph_import import BATCH, Importer
 from drag_graph.model import Subgraph
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import as_distilled
+from drag_graph.testing.finding import stored_lines
 
 EMBEDDER = EmbedderSpec(name="bench", dimension=DIMENSION)
 MEGABYTE = 1024
@@ -72,7 +73,7 @@ def subgraphs(numbers: Sequence[int], namespace: str) -> list[Subgraph]:
 def lines(graphs: Sequence[Subgraph], namespace: str) -> list[bytes]:
     """Return the lines of a file."""
     stored = (graph.model_copy(update={"aggregation": AGGREGATION}) for graph in graphs)
-    return [f"{line}\n".encode() for line in lines_of(Head(namespace=namespace, embedder=EMBEDDER), stored)]
+    return [f"{line}\n".encode() for line in lines_of(Head(namespace=namespace, embedder=EMBEDDER), stored, ())]
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -141,7 +142,7 @@ def memory(store: str, sizes: Sequence[int], folder: Path) -> None:
         path = folder / f"{size}.jsonl"
         graphs = (as_distilled(subgraph(number, "default")) for number in range(size))
         made = (graph.model_copy(update={"aggregation": AGGREGATION}) for graph in graphs)
-        write_lines(path, lines_of(Head(namespace="default", embedder=EMBEDDER), made))
+        write_lines(path, lines_of(Head(namespace="default", embedder=EMBEDDER), made, ()))
         command = [sys.executable, __file__, "child", "--file", str(path), *(["--store", store] if store else [])]
         print(
             f"{size} queries: {subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()}", flush=True

@@ -122,8 +122,9 @@ class Answering(ResourceUser):
     def follow_up(self, question: str, turns: Sequence[Turn], **settings: Any) -> FollowUp:
         """Let the student rewrite a question so that it can be understood without the `turns` of the conversation before it.
 
-        `nearest` cannot, and a conversation does not leave this machine unless `privacy` is off. The question then stays as it
-        is, and the result has the reason. Raises ModelError if the student cannot be used.
+        An unusable rewriting is replaced by the previous question and this one. `nearest` cannot rewrite, and a conversation
+        does not leave this machine unless `privacy` is off; the question then stays as it is. The result has the reason. Raises
+        ModelError if the student cannot be used.
         """
         resources = self._resources.changed(settings)
         if not turns:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from drag_graph.errors import ReplyError, Withheld
 from drag_graph.graph.name_forms import ARTICLES, PREPOSITIONS
-from drag_graph.graph.search_terms import search_terms
+from drag_graph.graph.search_terms import folded, search_terms
 from drag_graph.graph.word_lists import word_list
+from drag_graph.inputs import QUESTION_LIMIT
 from drag_graph.ports.model_roles import SECTION_GAP, SYSTEM_HEADER, Prompt, Student, fence
 
 Turn = tuple[str, str]
@@ -22,7 +23,7 @@ INSTRUCTION = (
 )
 _LABELS = ("question:", "rewritten question:")
 _LISTS = ("function_words", "pronouns", "fillers", "foreign")
-_EMPTY = ARTICLES.union(PREPOSITIONS, *map(word_list, _LISTS))
+_EMPTY = frozenset(map(folded, ARTICLES.union(PREPOSITIONS, *map(word_list, _LISTS))))
 _REFERRING = frozenset("he her him his it its she that their them there these they those".split())  # noqa: SIM905 - a word list
 _STEM = 5
 """Number of letters at the start of a word that are compared."""
@@ -42,10 +43,11 @@ def whole_question(question: str, turns: Sequence[Turn], student: Student) -> Fo
     """Return the question, rewritten by a language model so that it can be understood without the conversation.
 
     If the rewriting is unusable, lacks a word of the question or only repeats its pronoun, the previous question and this one
-    are joined instead. Raises ModelError if the student cannot be used.
+    are joined instead; if they are too long, this one is asked alone. Raises ModelError if the student cannot be used.
     """
     previous = next((text for who, text in reversed(turns) if who == "user" and len(text) <= LONGEST), "")
     joined = f"{previous} {question}".strip()
+    joined = joined if len(joined) <= QUESTION_LIMIT else question
     prompt = rewriting_prompt(question, turns, student)
     try:
         reply = student.answer(prompt)
@@ -53,7 +55,8 @@ def whole_question(question: str, turns: Sequence[Turn], student: Student) -> Fo
         return FollowUp(joined, f"the student could not rewrite it: {error}")
     rewritten = "" if reply.refused or reply.truncated else rewritten_question(reply.text)
     tokens = prompt.tokens, student.count_tokens(reply.text)
-    repeats_pronoun = rewritten == question and not _REFERRING.isdisjoint(search_terms(question))
+    terms = search_terms(question)
+    repeats_pronoun = search_terms(rewritten) == terms and not _REFERRING.isdisjoint(terms)
     if rewritten and _stems(question) <= _stems(rewritten) and not repeats_pronoun:
         return FollowUp(rewritten, "", *tokens)
     return FollowUp(joined, "the student's rewriting was unusable", *tokens)

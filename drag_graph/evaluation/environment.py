@@ -1,8 +1,7 @@
 """What an outcome records about the machine: package versions, the hash of a model's file, the commit of the checkout."""
 
 import subprocess
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import distributions
 from pathlib import Path
 
 from drag_graph import files
@@ -14,7 +13,7 @@ PACKAGES = ("ladybug", "litellm", "neo4j", "numpy", "torch", "transformers", "xl
 
 def versions() -> dict[str, str]:
     """Return the versions of those of `PACKAGES` that are installed."""
-    return {name: version(name) for name in PACKAGES if find_spec(name) is not None}
+    return {name: found[0].version for name in PACKAGES if (found := list(distributions(name=name)))}
 
 
 def file_hash(model: str) -> str:

@@ -179,7 +179,7 @@ async def correct(place: Literal["answers", "sources"], id_: Id, request: Reques
     form = await form_of(request)
     verdict = text_of(form, "verdict")
     values = {"verdict": None if verdict == "undo" else verdict, "note": text_of(form, "note")}
-    for body in [_valid(CorrectionRequest, id=target, **values) for target in form.getlist("id")]:
+    for body in [_valid(CorrectionRequest, id=target, **values) for target in form.getlist("id") or [""]]:
         await run_in_threadpool(corrected, caller, body)
     line = text_of(form, "line")
     return RedirectResponse(f"/{place}/{id_}#{f'line-{line}' if line.isdecimal() else ''}", 303, dict(HEADERS))

@@ -398,6 +398,7 @@ def test_contradicting_passages_stand_side_by_side_and_an_editor_corrects_them(t
         assert path not in check(client.get(f"/answers?source={other}"))
         for other in ("state=right", "state=unmarked", "state=abstained", "text=steam"):
             assert path not in check(client.get(f"/answers?{other}"))
+        check(client.post(f"{path}/correct", data={"token": token(client), "verdict": "wrong"}), 422)
         odd = check(client.post(f"{path}/correct", data={"token": token(client), "id": answer.id, "verdict": "odd"}), 422)
         assert 'href="/answers"' in odd, "the menu"
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.errors import InputError, MalformedReply
-from drag_graph.evaluation import baselines
+from drag_graph.evaluation import baselines, environment
 from drag_graph.evaluation import plots as pictures
-from drag_graph.evaluation.environment import file_hash
+from drag_graph.evaluation.environment import file_hash, versions
 from drag_graph.evaluation.evaluation_run import shuffled_subgraphs
 from drag_graph.evaluation.intervals import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.metrics import macro_f1, token_f1
@@ -413,3 +413,10 @@ def test_a_models_file_is_read_again_only_where_it_changed(tmp_path, monkeypatch
     path.write_bytes(b"another")
     assert file_hash(f"gguf:{path}") == hashlib.sha256(b"another").hexdigest() != first
     assert file_hash("nearest") == ""
+
+
+def test_a_folder_with_the_name_of_a_package_has_no_version(tmp_path, monkeypatch):
+    (tmp_path / "of_the_user").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(environment, "PACKAGES", ("numpy", "of_the_user"))
+    assert versions() == {"numpy": np.__version__}

@@ -5,6 +5,7 @@ import pytest
 from drag_graph.app import DragGraph
 from drag_graph.ask.follow_up import REWRITE_TOKENS, FollowUp, rewriting_prompt, whole_question
 from drag_graph.errors import ContextOverflow, MalformedReply, ModelUnavailable
+from drag_graph.inputs import QUESTION_LIMIT, make_query
 from drag_graph.ports.model_roles import StudentReply
 
 TURNS = [("user", "How much may adults take?"), ("assistant", "Adults may take 4 tablets [1].")]
@@ -69,6 +70,22 @@ def test_a_repeated_question_is_joined_to_the_previous_one_only_if_it_refers_to_
     found = whole_question(question, TURNS, Told(question))
     assert found.question == (f"How much may adults take? {question}" if joined else question)
     assert bool(found.reason) == joined
+
+
+@pytest.mark.parametrize("reply", ["How is it sold", "how is it sold?", "How is it sold ?"])
+def test_other_marks_and_capitals_do_not_resolve_a_pronoun(reply):
+    assert whole_question("How is it sold?", TURNS, Told(reply)).question == "How much may adults take? How is it sold?"
+
+
+def test_words_without_content_may_go_in_other_languages():
+    whole = "Wie viele Tabletten dürfen Kinder nehmen?"
+    assert whole_question("Und für Kinder?", [("user", "Wie viele Tabletten darf ich nehmen?")], Told(whole)).question == whole
+
+
+def test_a_question_that_would_become_too_long_is_asked_alone():
+    question = "children " * (QUESTION_LIMIT // 9)
+    assert whole_question(question, TURNS, Told("")).question == question
+    assert make_query(whole_question(question, TURNS, Told("")).question)
 
 
 def test_a_student_that_is_down_is_an_error():
