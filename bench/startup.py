@@ -3,7 +3,7 @@
     python bench/startup.py [--runs 15] [--embedders lexical minilm]
 
 Compares `drag-graph --help` with the help of a bare typer application that has as many commands. Then times `drag-graph ask` on
-a store of the examples with each embedder, and `drag-graph serve` until it prints its address.
+a store of the examples with each embedder, `drag-graph serve` until it prints its address, and `ask` through that service.
 """
 
 import argparse
@@ -48,8 +48,8 @@ def measure_answers(embedder: str, runs: int) -> list[float]:
         return [measure([*OURS, *QUESTION, *flags]) for _ in range(runs + 1)][1:]
 
 
-def measure_service(runs: int) -> list[float]:
-    """Return the elapsed seconds from the start of `serve` on a small store to its address."""
+def measure_service(runs: int) -> tuple[list[float], list[float]]:
+    """Return the elapsed seconds from the start of `serve` on a small store to its address, and of `ask` through it."""
     times = []
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "graph.lbug"
@@ -59,7 +59,9 @@ def measure_service(runs: int) -> list[float]:
             start = time.perf_counter()
             with service(store):
                 times.append(time.perf_counter() - start)
-    return times[1:]
+        ask = [*OURS, "ask", "What drives the turbine?", "--store", str(store)]
+        with service(store):
+            return times[1:], [measure(ask) for _ in range(runs + 1)][1:]
 
 
 def command_names() -> list[str]:
@@ -86,7 +88,8 @@ def main() -> None:
     bare_name = f"typer with {len(names)} commands"
     print(f"drag-graph --help {our_time * 1000:.0f} ms, {bare_name} {bare_time * 1000:.0f} ms, ratio {ratio:.2f}")
     measured = {f"ask with {embedder}": measure_answers(embedder, options.runs) for embedder in options.embedders}
-    for name, times in {**measured, "serve until ready": measure_service(options.runs)}.items():
+    measured["serve until ready"], measured["ask through serve"] = measure_service(options.runs)
+    for name, times in measured.items():
         print(f"{name}: {statistics.median(times):.2f} s ({min(times):.2f} to {max(times):.2f})")
 
 

@@ -212,6 +212,6 @@ def test_help_is_grouped_and_tells_the_defaults():
 
 
 def test_who_waits_for_a_server_is_told(cli):
-    done = run_narrow(["show", "--store", "bolt://127.0.0.1:1"], 100, DRAG_GRAPH_STORE_TIMEOUT="2.5")
+    done = run_narrow(["show", "--store", "bolt://127.0.0.1:1"], 100, DRAG_GRAPH_STORE_TIMEOUT="4")
     assert done.returncode == 3
-    assert b"Waiting for Neo4j at bolt://127.0.0.1:1, up to 2.5 s ..." in done.stderr
+    assert b"Waiting for Neo4j at bolt://127.0.0.1:1, up to 4 s ..." in done.stderr
