@@ -64,9 +64,9 @@ def serve(graph: "options.Graph") -> None:
       drag-graph edge serve
       drag-graph edge serve --release nothing
     """
-    from drag_graph.concurrency.interruption import in_background
+    from drag_graph.concurrency.interruption import until_interrupted
 
-    in_background(graph.sites.serve)
+    until_interrupted(graph.sites.serve)
 
 
 @app.command()

@@ -3,8 +3,10 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import wait
 from contextlib import contextmanager
 
+from drag_graph.concurrency.threads import in_background
 from drag_graph.errors import Interrupted
 from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 
@@ -117,27 +119,19 @@ def _handled(numbers: Sequence[signal.Signals], act: Callable[[], None], *, once
         restore()
 
 
-def in_background(work: Callable[[threading.Event], None]) -> None:
+def until_interrupted(work: Callable[[threading.Event], None]) -> None:
     """Run `work` in a thread until it ends, or until Ctrl-C or SIGTERM sets the event it receives; raise what it raises.
 
     Pending network calls get one second (`GRACE`) to end.
     """
-    stop, failure = threading.Event(), list[BaseException]()
-
-    def run() -> None:
-        try:
-            work(stop)
-        except BaseException as error:  # noqa: BLE001 - raised in the main thread
-            failure.append(error)
-        stop.set()
-
+    stop = threading.Event()
     with on_end(stop.set):
-        thread = threading.Thread(target=run, name="service", daemon=True)
-        thread.start()
+        done = in_background(lambda: work(stop), "service")
+        done.add_done_callback(lambda _done: stop.set())
         stop.wait()
-        thread.join(GRACE)
-    if failure:
-        raise failure[0]
+        wait([done], GRACE)
+    if done.done():
+        done.result()
 
 
 @contextmanager
