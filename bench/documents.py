@@ -26,7 +26,7 @@ from textwrap import wrap
 
 import bm25s
 import numpy as np
-from edges_corpora import CORPORA, HOPS, Question, documents, drawn
+from edges_corpora import MORE_CORPORA, Question, documents, drawn
 
 from drag_graph import DragGraph
 from drag_graph.compose.model_factories import make_embedder
@@ -224,7 +224,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--folder", type=Path, help="Where the stores are kept.")
-    parser.add_argument("--corpora", nargs="+", choices=(*CORPORA, HOPS), default=["lihua"])
+    parser.add_argument("--corpora", nargs="+", choices=MORE_CORPORA, default=["lihua"])
     parser.add_argument("--embedder", default="minilm")
     parser.add_argument("--half", choices=("dev", "test", "all"), default="test")
     parser.add_argument("--questions", type=int, default=1000, help="Of each corpus, at most.")

@@ -18,8 +18,8 @@ from drag_graph.documents.document_files import files_in
 from drag_graph.settings import Settings, load_settings
 
 CORPORA = ("lihua", "medical", "mix", "multihop")
-HOPS = "hops"
-"""The corpus of `bench/hops.py`. Each of its questions (MuSiQue) needs several passages."""
+MORE_CORPORA = (*CORPORA, "hops")
+"""With the corpus of `bench/hops.py`. Each of its questions (MuSiQue) needs several passages."""
 SEED = 14
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import bm25s
 import numpy as np
 from documents import words
+from edges_corpora import rows
 
 from drag_graph import DragGraph
 from drag_graph.compose.model_factories import make_embedder
@@ -26,10 +27,6 @@ from drag_graph.settings import load_settings
 
 AT = (2, 5, 10)
 Ranking = Callable[[int], Sequence[str]]
-
-
-def rows(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def plain_rankings(documents: list[dict], questions: list[dict], embedder: str) -> dict[str, Ranking]:
