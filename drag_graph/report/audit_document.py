@@ -149,6 +149,11 @@ def seen_by_teacher(calls: Iterable[Mapping[str, Any]], sent: Sent) -> list[dict
     ]
 
 
+def counted(number: int, name: str) -> str:
+    """Return a number with a name that takes an s in the plural: "1 passage", "2 passages"."""
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
 def place_of(evidence: Mapping[str, Any]) -> str:
     """Describe the position of a passage in its document; empty for evidence of a teacher."""
     document, chunk = evidence.get("document"), evidence.get("chunk")

@@ -14,6 +14,7 @@ from drag_graph.report.audit_document import (
     SHORT,
     calls_in_prose,
     correction_note,
+    counted,
     describe_elsewhere,
     evidence_of,
     filter_in_words,
@@ -52,7 +53,7 @@ def audit_tree(audit: Mapping[str, Any]) -> Tree:
 
 def audit_notes(audit: Mapping[str, Any]) -> list[str]:
     """Return the facts that stand below the tree, one a line."""
-    calls = f"{len(audit['calls'])} teacher call{'s'[: len(audit['calls']) != 1]}, cost ${audit['cost_usd']:.4f}"
+    calls = f"{counted(len(audit['calls']), 'teacher call')}, cost ${audit['cost_usd']:.4f}"
     return [
         f"student {audit['student']}, mode {audit['mode']}, confidence {audit['confidence']:.2f}",
         *(f"The answer is {_line_of(note)}" for note in [correction_note(audit["correction"])] if note),

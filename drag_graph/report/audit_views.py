@@ -86,7 +86,7 @@ def why_view(audit: Mapping[str, Any]) -> View:
         "correction": correction_view(audit["correction"]),
         "cited": [line for line in lines if line["is_open"]],
         "others": others,
-        "others_title": f"{'Also read' if cited else 'Read'} by the student: {len(others)} line{'s'[: len(others) != 1]}",
+        "others_title": f"{'Also read' if cited else 'Read'} by the student: {audit_document.counted(len(others), 'line')}",
         "record": _record(audit),
     }
 
@@ -201,7 +201,7 @@ def _line(line: Mapping[str, Any], chunks: Mapping[str, Mapping[str, Any]]) -> V
         evidence = [triple["evidence"] for triple in line["triples"]]
         calls = [call for triple in line["triples"] for call in (*triple["calls"], *triple["evidence"]["calls"])]
         statement = "" if edge["statement"] in line["text"] else f": {edge['statement']}"
-        triples = f"{edge['support']} triple{'s'[: edge['support'] != 1]}"
+        triples = audit_document.counted(edge["support"], "triple")
         shown["notes"] = [f"Confidence {edge['confidence']:.2f}, from {triples}{statement}"]
     else:
         evidence, calls = audit_document.evidence_of(line), line["calls"]

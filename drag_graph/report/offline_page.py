@@ -12,6 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from drag_graph.report.audit_document import counted
+
 _SCRIPT = "text/javascript"
 MEDIA_TYPES = {"style.css": "text/css", "page.js": _SCRIPT, "graph.js": _SCRIPT, "vendor/cytoscape.min.js": _SCRIPT}
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f]")
@@ -69,6 +71,7 @@ def _templates() -> Environment:
     loader = PackageLoader("drag_graph.service", "web")
     options: Any = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined, "finalize": _visible}
     templates = Environment(loader=loader, autoescape=True, **options)
+    templates.globals["counted"] = counted
     templates.globals["asset"] = lambda name: f"/static/{name}?v={web_file(name).version}"
     templates.globals |= dict.fromkeys(("offline", "caller", "may_edit", "may_erase"))
     return templates

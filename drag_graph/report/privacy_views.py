@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from drag_graph.ports.private_details import texts_by_field
+from drag_graph.report.audit_document import counted
 from drag_graph.report.audit_views import View, marked
 from drag_graph.report.offline_page import offline_page
 
@@ -35,8 +36,7 @@ def check_view(entry: Mapping[str, Any]) -> View:
 def summary(totals: Mapping[str, Any]) -> str:
     """Return the totals as a sentence without its full stop."""
     types = ", ".join(f"{number} {name}" for name, number in totals["findings"].items()) or "nothing"
-    questions = f"{totals['queries']} question{'s'[: totals['queries'] != 1]}"
-    counts = f"{questions}: {totals['changed']} changed, {totals['refused']} withheld"
+    counts = f"{counted(totals['queries'], 'question')}: {totals['changed']} changed, {totals['refused']} withheld"
     return f"{counts}; unusable lines: {totals['rejected']}; findings: {types}"
 
 

@@ -16,6 +16,7 @@ from drag_graph.app.application import DragGraph
 from drag_graph.graph.rejected_claims import claims_of_edges
 from drag_graph.manage.short_ids import SourceState
 from drag_graph.model import Subgraph
+from drag_graph.report.audit_document import counted
 from drag_graph.report.audit_views import marked, moment
 from drag_graph.report.graph_picture import GraphPicture
 from drag_graph.service.asking_routes import Id, Ids, OfId, ShortText, WholeId, erased_source, picture_for
@@ -149,8 +150,7 @@ def _hit_views(found: Mapping[str, Any], wanted: str) -> list[dict[str, Any]]:
 def _source_view(graph: Subgraph) -> dict[str, Any]:
     """Return what a list shows of a source."""
     document = graph.document
-    counted = {"passage": graph.evidence, "claim": graph.triples}
-    numbers = ", ".join(f"{len(some)} {name}{'s'[: len(some) != 1]}" for name, some in counted.items())
+    numbers = f"{counted(len(graph.evidence), 'passage')}, {counted(len(graph.triples), 'claim')}"
     dated = f"dated {document.date}" if document and document.date else ""
     added = f"added {moment(graph.created_at)}"
     return {
