@@ -13,7 +13,7 @@ def run(graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], 
 
     from drag_graph import log
     from drag_graph.compose.site_setup import require_service_packages
-    from drag_graph.concurrency.interruption import on_end
+    from drag_graph.concurrency.interruption import on_end, wait_for
 
     require_service_packages()
     from drag_graph.service.keys import KeyRing
@@ -36,4 +36,4 @@ def run(graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], 
             render.write(f"Serving {what} at {running.address}. Stop with Ctrl-C.")
             if not needs_key:
                 render.write("No key is required, so every program on this machine can use it.")
-        ended.wait()
+        wait_for(ended)

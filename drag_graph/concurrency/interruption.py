@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 
 GRACE = 1.0
 """Seconds that a service has to finish its current work."""
+ATTENTION = 0.2
+"""Seconds between two checks for a signal."""
 
 
 class Interruption:
@@ -128,10 +131,20 @@ def until_interrupted(work: Callable[[threading.Event], None]) -> None:
     with on_end(stop.set):
         done = in_background(lambda: work(stop), "service")
         done.add_done_callback(lambda _done: stop.set())
-        stop.wait()
+        wait_for(stop)
         wait([done], GRACE)
     if done.done():
         done.result()
+
+
+def wait_for(event: threading.Event) -> None:
+    """Wait in the main thread until a signal handler sets the event.
+
+    The system may deliver a signal to any thread, but its handler runs in the main thread, once that wakes up. A main thread
+    that waits without a limit may therefore never notice.
+    """
+    while not event.is_set():
+        time.sleep(ATTENTION)  # `event.wait` holds a lock for a moment, which the handler needs
 
 
 @contextmanager

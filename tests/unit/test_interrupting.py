@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
+from drag_graph.concurrency.interruption import Interruption, on_ctrl_c, on_end, wait_for
 from drag_graph.errors import Interrupted, ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger.ledger_file import LedgerFile
@@ -276,3 +276,24 @@ def test_a_request_to_end_is_as_good_as_ctrl_c(tmp_path):
         code = process.wait(200)
     assert code == 130
     assert "completed work is stored" in said
+
+
+@pytest.mark.timeout(30)
+def test_a_signal_that_another_thread_receives_ends_the_wait():
+    ended, blocked = threading.Event(), threading.Event()
+
+    def send():
+        blocked.wait()
+        ctrl_c()
+
+    sender = threading.Thread(target=send)  # does not inherit the mask below
+    sender.start()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        with on_end(ended.set):
+            blocked.set()
+            wait_for(ended)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        sender.join()
+    assert ended.is_set()
