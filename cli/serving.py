@@ -8,12 +8,12 @@ from .output import AS_JSON, document
 
 def run(graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], *, is_cloud: bool = False) -> None:
     """Serve until Ctrl-C or SIGTERM. `place` and `limits` are the values of `ServicePlace` and `Limits`."""
-    import threading
     from contextlib import closing, nullcontext
+    from queue import SimpleQueue
 
     from drag_graph import log
     from drag_graph.compose.site_setup import require_service_packages
-    from drag_graph.concurrency.interruption import on_end, wait_for
+    from drag_graph.concurrency.interruption import on_end, taken
 
     require_service_packages()
     from drag_graph.service.keys import KeyRing
@@ -21,10 +21,10 @@ def run(graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], 
     from drag_graph.service.server import ServicePlace, served
 
     log.configure("info", as_json=True)
-    ended = threading.Event()
+    ended = SimpleQueue[None]()
     with (
         closing(KeyRing(graph.settings.service_records_path)) as ring,
-        on_end(ended.set),
+        on_end(lambda: ended.put(None)),
         graph.cloud.opened() if is_cloud else nullcontext() as cloud,
         served(graph, ServicePlace(*place), Limits(**limits), ring, cloud) as running,
     ):
@@ -36,4 +36,4 @@ def run(graph: "options.Graph", place: tuple[Any, ...], limits: dict[str, Any], 
             render.write(f"Serving {what} at {running.address}. Stop with Ctrl-C.")
             if not needs_key:
                 render.write("No key is required, so every program on this machine can use it.")
-        wait_for(ended)
+        taken(ended)

@@ -2,10 +2,11 @@
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 from drag_graph.concurrency.threads import in_background
 from drag_graph.errors import Interrupted
@@ -15,6 +16,7 @@ GRACE = 1.0
 """Seconds that a service has to finish its current work."""
 ATTENTION = 0.2
 """Seconds between two checks for a signal."""
+Item = TypeVar("Item")
 
 
 class Interruption:
@@ -127,24 +129,25 @@ def until_interrupted(work: Callable[[threading.Event], None]) -> None:
 
     Pending network calls get one second (`GRACE`) to end.
     """
-    stop = threading.Event()
-    with on_end(stop.set):
+    stop, ended = threading.Event(), SimpleQueue[None]()
+    with on_end(lambda: ended.put(None)):
         done = in_background(lambda: work(stop), "service")
-        done.add_done_callback(lambda _done: stop.set())
-        wait_for(stop)
+        done.add_done_callback(lambda _done: ended.put(None))
+        taken(ended)
+        stop.set()
         wait([done], GRACE)
     if done.done():
         done.result()
 
 
-def wait_for(event: threading.Event) -> None:
-    """Wait in the main thread until a signal handler sets the event.
+def taken(queue: SimpleQueue[Item]) -> Item:
+    """Wait in the main thread for an item that a signal handler, too, may put into the queue, and return it.
 
-    The system may deliver a signal to any thread, but its handler runs in the main thread, once that wakes up. A main thread
-    that waits without a limit may therefore never notice.
+    The system may deliver a signal to any thread, but its handler runs in the main thread, and only when that thread is awake.
     """
-    while not event.is_set():
-        time.sleep(ATTENTION)  # `event.wait` holds a lock for a moment, which the handler needs
+    while True:
+        with suppress(Empty):
+            return queue.get(timeout=ATTENTION)
 
 
 @contextmanager

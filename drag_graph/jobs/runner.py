@@ -14,7 +14,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from drag_graph import log
-from drag_graph.concurrency.interruption import Interruption, interrupted, on_ctrl_c
+from drag_graph.concurrency.interruption import Interruption, interrupted, on_ctrl_c, taken
 from drag_graph.concurrency.threads import Workers, long_turns
 from drag_graph.errors import DragGraphError
 from drag_graph.graph.paging import pages
@@ -131,7 +131,7 @@ class Runner:
                     workers.submit(partial(job.step, item))
                 waiting += len(settled) + len(items)
             if waiting:
-                ready = [done.get(), *(done.get() for _ in range(done.qsize()))]
+                ready = [taken(done), *(done.get() for _ in range(done.qsize()))]
                 results = [item for item in ready if item is not None and not isinstance(item, BaseException)]
                 if None in ready:  # put by the signal handler, which must not take locks
                     self.interruption.interrupt()

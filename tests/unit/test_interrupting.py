@@ -8,10 +8,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
-from drag_graph.concurrency.interruption import Interruption, on_ctrl_c, on_end, wait_for
+from drag_graph.concurrency.interruption import Interruption, on_ctrl_c, on_end, taken
 from drag_graph.errors import Interrupted, ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger.ledger_file import LedgerFile
@@ -280,7 +281,7 @@ def test_a_request_to_end_is_as_good_as_ctrl_c(tmp_path):
 
 @pytest.mark.timeout(30)
 def test_a_signal_that_another_thread_receives_ends_the_wait():
-    ended, blocked = threading.Event(), threading.Event()
+    ended, blocked = SimpleQueue(), threading.Event()
 
     def send():
         blocked.wait()
@@ -290,10 +291,9 @@ def test_a_signal_that_another_thread_receives_ends_the_wait():
     sender.start()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        with on_end(ended.set):
+        with on_end(lambda: ended.put("interrupted")):
             blocked.set()
-            wait_for(ended)
+            assert taken(ended) == "interrupted"
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         sender.join()
-    assert ended.is_set()
