@@ -281,8 +281,11 @@ class SavingContract(Contract):
         assert settings_hashes(store, [one.query.id, two.query.id]) == {one.query.id: "a", two.query.id: "b"}
 
     def test_listing_is_the_newest_first_in_pages(self, store: GraphStore, namespace: str) -> None:
+        assert store.creation_times() == {}
+        assert newest_sources(store, 9) == ([], 0, [])
         graphs = [expected(graph, PLAIN) for graph in random_subgraphs(7, namespace=namespace, seed=4)]
         store.save(graphs, PLAIN)
+        assert store.creation_times() == {graph.source_id: graph.created_at for graph in graphs}
         rows = sorted(graphs, key=lambda graph: graph.source_id)
         rows.sort(key=lambda graph: graph.created_at, reverse=True)
         assert_same(newest_sources(store, 9), (rows, 7, []))
