@@ -124,11 +124,14 @@ def newest_sources(
 
     part, now = name.casefold(), datetime.now(UTC).isoformat(timespec="seconds")
     conditions = SourceFilter(expired_before=now if state == "expired" else "", has_failed=state == "failed")
-    times = [(item.created_at, item.id) for item in iter_sources(store, conditions) if is_wanted(item)]
-    times.sort(key=lambda pair: pair[0], reverse=True)
+    if part or state or only:
+        times = {item.id: item.created_at for item in iter_sources(store, conditions) if is_wanted(item)}
+    else:
+        times = store.creation_times()
+    newest = sorted(sorted(times), key=times.__getitem__, reverse=True)
     subgraphs, errors = list[Subgraph](), list[StoreUnfit]()
-    for page in pages([id_ for _, id_ in times[offset : offset + limit]], SUBGRAPHS_PER_PAGE):
+    for page in pages(newest[offset : offset + limit], SUBGRAPHS_PER_PAGE):
         graphs, damaged = read_undamaged(store, page)
         subgraphs += graphs
         errors += [error for _, error in damaged]
-    return subgraphs, len(times), errors
+    return subgraphs, len(newest), errors

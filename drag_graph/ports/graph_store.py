@@ -253,6 +253,9 @@ class GraphStore(Protocol):
     def sources(self, wanted: SourceFilter = ALL_SOURCES, *, after: str = "", limit: int = 1000) -> list[StoredSource]:
         """Return up to `limit` matching sources by id, beginning after the id `after` (see `iter_sources`)."""
 
+    def creation_times(self) -> dict[str, str]:
+        """Return `created_at` of all sources by id. Much faster than `sources`."""
+
     def counts(self) -> dict[str, int]:
         """Return the number of nodes and relationships by label and type, with all keys of docs/reference/graph.md."""
 

@@ -196,6 +196,10 @@ class DictStore:
             subgraphs = [content.subgraphs[id_] for id_ in ids]
         return [stored_source_of(one) for one in subgraphs]
 
+    def creation_times(self) -> dict[str, str]:
+        with self.content() as content:
+            return {id_: graph.created_at for id_, graph in content.subgraphs.items()}
+
     def counts(self) -> dict[str, int]:
         counts = dict.fromkeys(COUNTED, 0)
         for record in self.records():

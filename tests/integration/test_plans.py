@@ -58,7 +58,7 @@ PAGES = {
 """The statements that page through sources or answers by id, and their other parameters."""
 MOST_TRIED = 5
 """Database hits of an operator that finds nothing."""
-WHOLE = [*checks.CHECKS, "counts"]
+WHOLE = [*checks.CHECKS, "counts", "creation_times"]
 """The statements that look at all of a namespace."""
 
 
@@ -336,9 +336,10 @@ def test_a_hub_costs_no_more_than_the_entities_that_are_looked_at(driver, neo4j_
     assert many <= few + 20
 
 
-def test_what_decides_of_a_restriction_is_read_for_this_namespace_alone(driver, namespaces):
-    few, many = (hits(profiled(driver, "search_sources", namespace=namespace)) for namespace in namespaces)
-    checked(profiled(driver, "search_sources", namespace=namespaces[1]))
+@pytest.mark.parametrize("name", ["search_sources", "creation_times"])
+def test_a_fact_of_every_source_is_read_for_this_namespace_alone(driver, namespaces, name):
+    few, many = (hits(profiled(driver, name, namespace=namespace)) for namespace in namespaces)
+    checked(profiled(driver, name, namespace=namespaces[1]))
     assert few < many < 10 * MANY
 
 

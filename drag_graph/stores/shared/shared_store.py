@@ -125,6 +125,10 @@ class SharedStore(Access, Generic[EngineTransaction]):
             rows = self._rows("find_sources", **_bounds(wanted.prefix, after), **conditions, limit=limit)
         return sorted((port.StoredSource(**row | {"tags": tuple(row["tags"] or ())}) for row in rows), key=lambda item: item.id)
 
+    def creation_times(self) -> dict[str, str]:
+        (row,) = self._rows("creation_times")
+        return dict(row["sources"])
+
     def answers(self, source_id: str = "", *, prefix: str = "", limit: int = 100, whole: bool = False) -> list[Answer]:
         if limit < 1:
             return []

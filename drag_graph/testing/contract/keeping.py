@@ -194,6 +194,7 @@ class StoreContract(Contract):
         assert settings_hashes(store, [source_id]) == {}
         assert nearest_queries(store, _direction(0), 5) == []
         assert store.sources() == store.sources(SourceFilter(prefix=source_id)) == []
+        assert store.creation_times() == {}
         assert store.answers() == store.answers(source_id) == store.answers(prefix=answer_id) == []
         assert sum(count for label, count in store.counts().items() if label in LABELS) == 0
         assert read_answer(store, answer_id) is None

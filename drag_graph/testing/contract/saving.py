@@ -281,8 +281,14 @@ class SavingContract(Contract):
         assert settings_hashes(store, [one.query.id, two.query.id]) == {one.query.id: "a", two.query.id: "b"}
 
     def test_listing_is_the_newest_first_in_pages(self, store: GraphStore, namespace: str) -> None:
-        graphs = [expected(graph, PLAIN) for graph in random_subgraphs(7, namespace=namespace, seed=4)]
+        assert store.creation_times() == {}
+        assert newest_sources(store, 9) == ([], 0, [])
+        graphs = [
+            expected(graph.model_copy(update={"created_at": f"2026-01-0{1 + number % 3}T03:04:05+00:00"}), PLAIN)
+            for number, graph in enumerate(random_subgraphs(7, namespace=namespace, seed=4))
+        ]
         store.save(graphs, PLAIN)
+        assert store.creation_times() == {graph.source_id: graph.created_at for graph in graphs}
         rows = sorted(graphs, key=lambda graph: graph.source_id)
         rows.sort(key=lambda graph: graph.created_at, reverse=True)
         assert_same(newest_sources(store, 9), (rows, 7, []))
@@ -290,6 +296,7 @@ class SavingContract(Contract):
         assert_same(newest_sources(store, 3, 5), (rows[5:], 7, []))
         assert newest_sources(store, 3, 7) == ([], 7, [])
         title, day = rows[0].title, rows[0].created_at[:10]
+        assert_same(newest_sources(store, 9, only=Restriction(since=day)), (rows[:2], 2, []))
         found = [row for row in rows if title.casefold() in row.title.casefold() and row.created_at >= day]
         only = Restriction(since=day)
         assert_same(newest_sources(store, 9, name=title.upper(), state="query", only=only), (found, len(found), []))
