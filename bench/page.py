@@ -122,7 +122,7 @@ def main() -> None:
         many, few = Path(folder) / "many.lbug", Path(folder) / "few.lbug"
         fill(many, args.sources)
         with service(many) as (_, place):
-            for query in ("", f"?offset={args.sources - 50}"):
+            for query in ("", f"?offset={args.sources - 25}"):
                 first_paint(page, f"http://{place}/sources{query}", args.loads)
             drag(page, f"http://{place}/graph?source={LARGE.id}")
         with DragGraph(few, **SETTINGS) as graph:

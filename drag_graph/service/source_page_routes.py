@@ -25,7 +25,7 @@ from drag_graph.service.job_routes import MOST_FILES, Queue, submit_documents
 from drag_graph.service.page_routes import HEADERS, PageAdmin, PageEditor, PageReader, form_of, listed, render, text_of
 from drag_graph.service.service_state import state_of
 
-LISTED = 50
+LISTED = 25
 WORDS = {
     "Document": "document",
     "Query": "question",
