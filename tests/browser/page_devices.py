@@ -17,8 +17,8 @@ def settle(page):
 
 
 def becomes(page, script, value):
-    """Return whether a script returns `value` within three seconds."""
-    for _ in range(30):
+    """Return whether a script returns `value` within thirty seconds."""
+    for _ in range(300):
         if page.evaluate(script) == value:
             return True
         page.wait_for_timeout(100)
