@@ -154,6 +154,7 @@ def explore(device, graph):
     expect(page.locator("li.chosen").first).to_contain_text("mill grinds corn")
     assert becomes(page, f"{stage}.$('edge:selected').length", 1)
     device.pick("corn")
+    expect(thing).to_have_count(1)  # for a moment two are open
     expect(thing).to_have_attribute("data-name", "corn")
 
     device.slide(page.get_by_label("Minimum confidence"), 0.75)
