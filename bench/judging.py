@@ -9,13 +9,16 @@ r"""Answers and pairs of answers labelled by hand, blind: sheets to fill in, wha
     python bench/judging.py keep pairs.jsonl bench/data/judged_pairs.jsonl
     python bench/judging.py count A B --mode combined,bm25 --labels bench/data/judged_pairs.jsonl
 
+    python bench/judging.py f1 A B --mode combined,bm25
+
 A and B are outcomes of `drag-graph eval` (they may be one folder); `--mode` names the mode of each. A sheet is a JSON line an
 answer or a pair, in random order: question, gold answer, one answer or two, and a field to fill in. It does not say which
 outcome an answer is from; its ids are hashes of the texts. Labels of answers are `right`, `partly` or `wrong`; verdicts on
 pairs are `one`, `two` or `tie`. `keep` writes ids and labels only, because the texts belong to the data sets.
 
 `answers` draws both answers to each item, so that labels say which one is better. `agreement` compares that with the verdicts
-of the judge. Both draw the items with the lowest hashes: the same each time, and a sample of the whole.
+of the judge. Both draw the items with the lowest hashes: the same each time, and a sample of the whole. `f1` needs no
+labels: it compares the answers to all questions that have an answer.
 """
 
 import argparse
@@ -25,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from drag_graph.ask.support import without_citations
-from drag_graph.evaluation.intervals import wilson
+from drag_graph.evaluation.intervals import paired_difference, wilson
 from drag_graph.evaluation.judge import preference, reference
 from drag_graph.evaluation.outcome import Record, common_items, read_mode
 from drag_graph.files import write_lines
@@ -132,6 +135,14 @@ def agreement(labels: dict[str, str], verdicts: dict[str, str]) -> str:
     return "\n".join(rows)
 
 
+def f1(pairs: Sequence[Pair]) -> str:
+    """Return the mean F1 of both sides over the questions with an answer, and their difference with its 95 % interval."""
+    ones, twos = ([record.f1 or 0.0 for record in side if record.answerable] for side in zip(*pairs, strict=True))
+    low, mean, high = (100 * part for part in paired_difference(ones, twos))
+    first, second = (100 * sum(side) / len(side) for side in (ones, twos))
+    return f"{len(ones)} questions: {first:.1f} and {second:.1f}, difference {mean:+.1f} ({low:.1f} to {high:.1f})"
+
+
 def read_rows(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
@@ -145,10 +156,10 @@ def write_rows(path: Path, rows: Sequence[dict[str, str]]) -> None:
     print(f"{path}: {len(rows)} rows")
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("answers", "pairs", "agreement", "count"):
+    for name in ("answers", "pairs", "agreement", "count", "f1"):
         command = commands.add_parser(name)
         command.add_argument("first", type=Path)
         command.add_argument("second", type=Path)
@@ -156,14 +167,18 @@ def main() -> None:
         if name in ("answers", "pairs"):
             command.add_argument("--number", type=int, default=100 if name == "answers" else 60)
             command.add_argument("-o", "--output", type=Path, required=True)
-        else:
+        elif name != "f1":
             command.add_argument("--labels", type=Path, required=True)
         if name == "agreement":
             command.add_argument("--judged", type=Path, required=True, help="Output of `eval compare --judge MODEL --json`.")
     command = commands.add_parser("keep")
     command.add_argument("sheet", type=Path)
     command.add_argument("labels", type=Path)
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = arguments()
     if args.command == "keep":
         earlier = {row["id"]: row for row in read_rows(args.labels)} if args.labels.exists() else {}
         earlier |= {row["id"]: row for row in kept(read_rows(args.sheet))}
@@ -178,6 +193,8 @@ def main() -> None:
             write_rows(args.output, pair_sheet(pairs, args.number))
         case "count":
             print(json.dumps(preference(by_verdicts(pairs, read_labels(args.labels)))))
+        case "f1":
+            print(f1(pairs))
         case "agreement":
             judgement = json.loads(args.judged.read_text(encoding="utf-8"))["judgement"]
             verdicts = {item["id"]: item["verdict"] for item in judgement["items"] if not item["error"]}

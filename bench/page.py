@@ -24,6 +24,7 @@ from service import DATA, QUESTIONS, SETTINGS, service
 from drag_graph import DragGraph
 from drag_graph.compose.store_opening import open_store
 from drag_graph.model import Aggregation
+from drag_graph.service.source_page_routes import LISTED
 from drag_graph.testing.builders import document_of, make_document, make_document_subgraph
 
 BATCH = 500
@@ -122,7 +123,7 @@ def main() -> None:
         many, few = Path(folder) / "many.lbug", Path(folder) / "few.lbug"
         fill(many, args.sources)
         with service(many) as (_, place):
-            for query in ("", f"?offset={args.sources - 25}"):
+            for query in ("", f"?offset={args.sources - LISTED}"):
                 first_paint(page, f"http://{place}/sources{query}", args.loads)
             drag(page, f"http://{place}/graph?source={LARGE.id}")
         with DragGraph(few, **SETTINGS) as graph:
