@@ -47,7 +47,7 @@ class Plans:
 
 
 class LadybugTransaction:
-    """A connection with a transaction open on it (see `Transaction`). `check` is called before each row is returned."""
+    """A connection with a transaction open on it (see `Transaction`). `check` is called before rows are returned."""
 
     perhaps_done = False
     changed_vectors: Collection[str] | None = None
@@ -62,13 +62,18 @@ class LadybugTransaction:
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         """Execute the statement of that name (`cypher/ladybug`, `cypher/common`) and return its rows. Raises StoreError."""
-        return list(self.stream(name, **parameters))
+        return list(self._named(name, parameters))
 
     def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
         """Yield the rows that `run` returns. Nothing else may be executed meanwhile."""
+        for row in self._named(name, parameters):
+            self._check()
+            yield row
+
+    def _named(self, name: str, parameters: dict[str, Any]) -> Iterator[Row]:
         if self._plans:
             self._plans.note(name)
-        yield from self._rows(*load(name, "ladybug").bind(**parameters))
+        return self._rows(*load(name, "ladybug").bind(**parameters))
 
     def run_by_ids(self, name: str, ids: Iterable[str], /, **parameters: Any) -> list[Row]:
         """Run a statement for distinct ids, a few at a time, and return its rows."""
@@ -79,14 +84,12 @@ class LadybugTransaction:
         return list(self._rows(text, parameters or {}))
 
     def _rows(self, text: str, parameters: dict[str, Any]) -> Iterator[Row]:
-        """Execute a text and yield its rows as dictionaries, each after a check. Raises StoreError only."""
+        """Execute a text, yield its rows as dictionaries, and check at the end. Raises StoreError only."""
         try:
             with closing(self._connection.execute(text, parameters)) as result:
                 names = result.get_column_names()
                 while result.has_next():
-                    row = dict(zip(names, result.get_next(), strict=True))
-                    self._check()
-                    yield row
+                    yield dict(zip(names, result.get_next(), strict=True))
         except ENGINE_ERRORS as error:
             clear_frames(error.__traceback__)  # a frame keeps the statement, and the statement keeps the file open
             self._check()
