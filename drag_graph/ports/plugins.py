@@ -1,4 +1,4 @@
-"""Models and document loaders that other packages add through entry points.
+"""Models, document loaders and other parts that other packages add through entry points.
 
 A package declares what it adds in its pyproject.toml:
 
@@ -15,16 +15,20 @@ An entry point of `drag_graph.loaders` is named after a file ending without its 
 returns the text. A line format (`drag_graph.line_formats`) takes a `SimpleEdge` and returns a line. A ranking
 (`drag_graph.rankings`) takes the cosines of statements and the teacher's scores for them (0 to 1, or None), and returns
 combined scores, 0 to 1.
+
+A detector (`drag_graph.detectors`) takes a text and yields (start, end, type) of each private detail in it: characters, and a
+type of `drag_graph/privacy/data/replacements.txt` or PERSON. The privacy gate uses all installed detectors besides its own, at
+both levels. Several threads call them. If one fails, the question is withheld.
 """
 
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, TypeAlias
 
 from drag_graph.errors import ConfigurationError
 
-Group = Literal["teachers", "students", "embedders", "rerankers", "loaders", "line_formats", "rankings"]
+Group = Literal["teachers", "students", "embedders", "rerankers", "loaders", "line_formats", "rankings", "detectors"]
 Plugin: TypeAlias = Callable[..., Any]
 
 
@@ -35,14 +39,27 @@ def find_plugin(group: Group, name: str) -> Plugin | None:
     Raises ConfigurationError if it cannot be imported.
     """
     for entry in entry_points(group=f"drag_graph.{group}", name=name):
-        try:
-            plugin: Plugin = entry.load()
-        except (ImportError, AttributeError) as error:
-            package = entry.dist.name if entry.dist else entry.value
-            message = f"Cannot load {name!r} of the package {package}: {type(error).__name__}: {error}."
-            raise ConfigurationError(message, hint="Update or remove the package.") from error
-        return plugin
+        return _load(entry)
     return None
+
+
+def all_plugins(group: Group) -> dict[str, Plugin]:
+    """Return all functions of a group, each by its name and the version of its package.
+
+    Raises ConfigurationError if one cannot be imported.
+    """
+    entries = sorted(entry_points(group=f"drag_graph.{group}"), key=lambda entry: entry.name)
+    return {f"{entry.name} {entry.dist.version if entry.dist else '0'}": _load(entry) for entry in entries}
+
+
+def _load(entry: EntryPoint) -> Plugin:
+    try:
+        plugin: Plugin = entry.load()
+    except (ImportError, AttributeError) as error:
+        package = entry.dist.name if entry.dist else entry.value
+        message = f"Cannot load {entry.name!r} of the package {package}: {type(error).__name__}: {error}."
+        raise ConfigurationError(message, hint="Update or remove the package.") from error
+    return plugin
 
 
 def model_plugin(group: Group, model: str) -> tuple[Plugin, str] | None:

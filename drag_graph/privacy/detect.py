@@ -1,6 +1,6 @@
 """Run all detectors on a text, resolve their overlaps, and choose the replacements."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from string import whitespace
 from typing import Any
@@ -23,13 +23,18 @@ _LONG_WORD = Pattern(r"\S{500,}")
 """Not a name. The tokenizer needs quadratic time for it and blocks other threads."""
 
 
-class LocalRewriter:
-    """A `Rewriter` with the detectors of a level and a language model."""
+Detector = Callable[[str], Iterable[tuple[int, int, str]]]
+"""Finds start, end and type of private details in a text (`drag_graph.ports.plugins`)."""
 
-    def __init__(self, version: str, model: Any, *, strict: bool) -> None:
+
+class LocalRewriter:
+    """A `Rewriter` with the detectors of a level, a language model, and `more` detectors by name."""
+
+    def __init__(self, version: str, model: Any, *, strict: bool, more: Mapping[str, Detector] | None = None) -> None:
         self.version = version
         self._model = model
         self._strict = strict
+        self._more = dict(more or {})
 
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         passage, findings, kept = self._details(question, options, is_open=not options)
@@ -79,6 +84,7 @@ class LocalRewriter:
         by_format = structured.find(text)
         sure = settled(
             [
+                *(Span(*place, name) for name, find in self._more.items() for place in find(text)),
                 *by_format,
                 *addresses.find(_masked(text, by_format), has_lines=passage.is_open),
                 *labelled.find(text),

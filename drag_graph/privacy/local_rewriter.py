@@ -1,4 +1,4 @@
-"""Rewrite questions on this machine: Presidio's recognisers, an English spaCy model and drag-graph's own rules."""
+"""Rewrite questions on this machine: Presidio's recognisers, an English spaCy model, rules, and detectors of other packages."""
 
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -7,6 +7,7 @@ from typing import Any, Literal
 from drag_graph import log
 from drag_graph.errors import MissingExtra
 from drag_graph.models.spacy_model import DOWNLOAD, english_model
+from drag_graph.ports.plugins import all_plugins
 from drag_graph.ports.private_details import Rewriter
 
 Level = Literal["standard", "strict"]
@@ -19,16 +20,18 @@ _PACKAGES = ("presidio_analyzer", "phonenumbers", "spacy", "threadpoolctl")
 def local_rewriter(level: Level) -> Rewriter:
     """Return the rewriter of a level.
 
-    Raises MissingExtra if the extra `privacy` or an English spaCy model is not installed.
+    Raises MissingExtra if the extra `privacy` or an English spaCy model is not installed, and ConfigurationError if a detector
+    of another package cannot be imported.
     """
     name = _name_model()
+    more = all_plugins("detectors")
     from drag_graph.privacy.detect import LocalRewriter
 
     with log.slow("loading the privacy gate"):
         model = _loaded(name)
     versions = [f"{package} {metadata.version(package)}" for package in ("presidio-analyzer", "spacy")]
-    version = "; ".join([level, f"rules {RULES}", *versions, f"{name} {model.meta['version']}"])
-    return LocalRewriter(version, model, strict=level == "strict")
+    version = "; ".join([level, f"rules {RULES}", *versions, f"{name} {model.meta['version']}", *more])
+    return LocalRewriter(version, model, strict=level == "strict", more=more)
 
 
 def guard() -> str:

@@ -3,10 +3,11 @@
 import logging
 import socket
 import sys
+from textwrap import dedent
 
 import pytest
 
-from drag_graph.errors import MissingExtra
+from drag_graph.errors import MissingExtra, Withheld
 from drag_graph.models import spacy_model as english
 from drag_graph.ports.private_details import texts_by_field
 from drag_graph.privacy import local_rewriter as rewrite
@@ -142,6 +143,41 @@ REWRITTEN = [
 @pytest.mark.parametrize(("question", "expected"), REWRITTEN, ids=[expected for _, expected in REWRITTEN])
 def test_a_detail_goes_whole_and_alone(standard, question, expected):
     assert standard.rewrite(question, ()).question == expected
+
+
+@pytest.fixture
+def acme(tmp_path, monkeypatch):
+    """An installed package with a detector of bays."""
+    code = """
+        import re
+
+        def find(text):
+            if "bay fail" in text:
+                raise RuntimeError(text)
+            kind = "EMPLOYEE_ID" if "bay bad" not in text else "WARD"
+            yield from ((m.start(), m.end(), kind) for m in re.finditer(r"bay \\w+", text))
+    """
+    (tmp_path / "acme_wards.py").write_text(dedent(code))
+    info = tmp_path / "acme_wards-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-wards\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text("[drag_graph.detectors]\nwards = acme_wards:find\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield local_rewriter("standard")
+    sys.modules.pop("acme_wards", None)
+
+
+def test_a_detector_of_another_package_finds_more_and_never_less(acme, standard):
+    question = "Anna Berg of bay seven wrote to o.kvisle@fjordpost.example. Which process makes gametes?"
+    assert found(acme, question) == {*found(standard, question), ("EMPLOYEE_ID", "bay seven")}
+    assert acme.version == f"{standard.version}; wards 1.2", "what was distilled without it gets another settings hash"
+
+
+@pytest.mark.parametrize("name", ["bay fail", "bay bad"])
+def test_a_detector_of_another_package_that_fails_withholds_the_question(acme, name):
+    with pytest.raises(Withheld, match="a detector failed") as caught:
+        GuardedRewriter(acme).rewrite(f"Who is at {name}?", ())
+    assert name not in str(caught.value)
 
 
 def test_what_is_written_as_html_is_found_in_options_and_bytes(standard):
