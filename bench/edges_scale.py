@@ -24,7 +24,7 @@ from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.site_registry import SharedSummary, SiteChanges, site_id
 from drag_graph.settings import Settings, load_settings
 from drag_graph.sites.cloud.site_management import StoredSites
-from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.shared.vector_index import VectorIndex
 
 WIDTH = 384
 CHANGED = 5

@@ -3,9 +3,11 @@ r"""How a student by likelihood is best asked: the same items and lines in many 
     drag-graph eval qasc --data FOLDER --evidence evidence_llm --split development --embedder minilm \
       --modes none,evidence,graph --folder A
     python bench/layouts.py A --model gemma.gguf -o sums.jsonl
+    python bench/layouts.py B --model gemma.gguf -o sums.jsonl --layouts sentences,arrows,json,cypher,turtle
 
 The lines are those of the outcome A, whoever its student was. What the model finds likely is kept in the file, a row an item
-and layout, so that a run that was interrupted goes on; the table is of what is there of this model.
+and layout, so that a run that was interrupted goes on; the table is of what is there of this model. B is an outcome with
+`--line-format json --modes none,graph`; its edges are written in five formats.
 """
 
 import argparse
@@ -21,6 +23,7 @@ import numpy as np
 from drag_graph.ask.student_prompt import render
 from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.evaluation.outcome import Record, read_records
+from drag_graph.graph.edge_text import arrow, one_line, parse_adjacency, plain_words
 from drag_graph.model import LABELS, Line, labelled
 from drag_graph.models.causal_model import Form, log_likelihoods
 from drag_graph.models.gguf_runtime import GgufModel
@@ -60,6 +63,21 @@ def options_first(record: Record, texts: Sequence[str]) -> str:
     return f"Options:\n{listed}\n\n{plain(record, texts)}"
 
 
+def edges(record: Record, texts: Sequence[str], *, write: Callable[[str, str, str], str]) -> str:
+    """Return a plain prompt whose JSON lines are written again, one line a predicate."""
+    parsed = [parts for text in texts if (parts := parse_adjacency(text))]
+    return plain(record, [write(subject, name, object_) for subject, names, object_ in parsed for name in names])
+
+
+def cypher(subject: str, predicate: str, object_: str) -> str:
+    return f"({subject})-[:{'_'.join(predicate.upper().split())}]->({object_})"
+
+
+def turtle(subject: str, predicate: str, object_: str) -> str:
+    first, relation, last = (f":{'_'.join(one_line(part).split())}" for part in (subject, predicate, object_))
+    return f"{first} {relation} {last} ."
+
+
 TRIGGER = "Answer:"
 LAYOUTS: dict[str, Callable[[Record, Sequence[str]], str]] = {
     "facts-question": plain,
@@ -71,7 +89,14 @@ LAYOUTS: dict[str, Callable[[Record, Sequence[str]], str]] = {
     "best-three": lambda record, texts: plain(record, texts[:3]),
     "options-after": partial(plain, lists_options=True),
     "options-before": options_first,
+    "sentences": lambda record, texts: plain(record, [plain_words(text) for text in texts]),
+    "arrows": partial(edges, write=arrow),
+    "json": plain,
+    "cypher": partial(edges, write=cypher),
+    "turtle": partial(edges, write=turtle),
 }
+FORMATS = ("sentences", "arrows", "json", "cypher", "turtle")
+"""Layouts of edges that are lines of JSON."""
 
 
 def asked(records: Sequence[Record], layouts: Sequence[str]) -> Iterator[tuple[str, Record, str]]:
@@ -202,7 +227,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("outcome", type=Path)
     parser.add_argument("--model", required=True)
-    parser.add_argument("--layouts", default=",".join(LAYOUTS), help="names, by commas")
+    parser.add_argument("--layouts", default=",".join(name for name in LAYOUTS if name not in FORMATS), help="names, by commas")
     parser.add_argument("--limit", type=int, default=None, help="items of each mode")
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()

@@ -53,7 +53,6 @@ DIMENSION, TOPICS, NOISE = 384, 200, 0.8
 QUESTIONS, WARM_UP = 50, 10
 NAMESPACE, TIME = "scale", "2026-01-02T03:04:05+00:00"
 AGGREGATION = Aggregation().of_documents()
-LINK_SECONDS = 300.0
 PARTS = ("whole", "walk", "candidates", "units", "around", "vectors")
 """What is timed: `walk` contains `around`, `candidates` a comparison as long as `vectors`; `whole` all but the last."""
 _SYLLABLES = ("ba", "cen", "di", "for", "gu", "la", "mer", "ni", "pol", "ru", "sa", "ten", "vi", "zo", "ki", "lo")
@@ -332,10 +331,10 @@ def one_more(store: GraphStore, corpus: Corpus, number: int) -> dict[str, float]
     }
 
 
-def link(store: GraphStore) -> float | None:
+def link(store: GraphStore, seconds: float) -> float | None:
     """Link; return the seconds, or None if it takes too long."""
     interruption, began = Interruption(), time.perf_counter()
-    timer = threading.Timer(LINK_SECONDS, interruption.interrupt)
+    timer = threading.Timer(seconds, interruption.interrupt)
     timer.start()
     try:
         Linker(
@@ -373,7 +372,7 @@ def measure(open_store: Callable[[], GraphStore], size: int, batch: int, path: P
     with open_store() as store:
         if path is not None:
             row["store bytes"], row["index bytes"] = files_of(path)
-        row["seconds to link"] = link(store)
+        row["seconds to link"] = link(store, seconds)
         row["seconds to index after link"] = _seconds(store.prepare_search)
         if row["seconds to link"] is not None:
             row["after link"] = search(store, corpus)
@@ -413,7 +412,7 @@ def main() -> None:
     parser.add_argument("--store", help="bolt://... of a new Neo4j; without it, the embedded engine")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000], help="numbers of passages")
     parser.add_argument("--batch", type=int, default=20, help="documents a transaction")
-    parser.add_argument("--seconds", type=float, default=600, help="upper limit for writing")
+    parser.add_argument("--seconds", type=float, default=600, help="upper limit for writing, and for link")
     parser.add_argument("--folder", type=Path, help="where embedded stores are made; they stay")
     parser.add_argument("--json", type=Path, help="write what was measured to this file")
     options = parser.parse_args()

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from drag_graph.graph.paging import pages
 from drag_graph.link.same_as import DIGITS, Names, clusters, cosine, operating_point, pair, verdict
 from drag_graph.ports.concept_store import METHODS, Changes, Concept, ConceptStore, Method, SameAs, UnlinkedSource
 from drag_graph.ports.model_roles import Embedder
+from drag_graph.ports.vectors import Vectors
 
 SOURCES_AT_ONCE = 100
 """Number of sources whose entities are read together."""
@@ -163,30 +165,37 @@ class Linker:
         for id_ in orphans:
             del names.concepts[id_]
         ids = [item.id for item in waiting if item.entities]
+        vectors = dict.fromkeys(ids, np.zeros(0, dtype=np.float32))
         for page in pages(ids, TEXTS_AT_ONCE):
-            self._name(page, names, report)
+            vectors |= self._name(page, names, report)
         names.index()
+        near = self._near(vectors)
         for page in pages(ids, JUDGED_AT_ONCE):
-            self._judge_block(page, names, report)
+            self._judge_block(page, dict(islice(near, len(page))), names, report)
             report.judged += len(page)
             self._advance("judged", report.judged)
 
-    def _name(self, concept_ids: Sequence[str], names: Names, report: LinkReport) -> None:
-        """Give concepts the most frequent spelling of their entities, and embed the names that changed."""
-        stale = []
+    def _name(self, concept_ids: Sequence[str], names: Names, report: LinkReport) -> dict[str, Vectors]:
+        """Give concepts the most frequent spelling of their entities, embed names that changed, and return the vectors."""
+        stale, vectors = [], dict[str, Vectors]()
         for item in self.store.read(concept_ids):
             best = canonical_name(dict(item.names)) if item.names else item.name
             names.concepts[item.id] = replace(names.concepts[item.id], name=best)
             if item.vector is None or item.name != best:
                 stale.append(replace(item, name=best))
+            else:
+                vectors[item.id] = np.asarray(item.vector, dtype=np.float32)
         if stale:
-            vectors = self.embedder.embed([item.name for item in stale]).tolist()
-            self.store.write(Changes(named=[replace(item, vector=one) for item, one in zip(stale, vectors, strict=True)]))
+            rows = self.embedder.embed([item.name for item in stale])
+            named = [replace(item, vector=row) for item, row in zip(stale, rows.tolist(), strict=True)]
+            self.store.write(Changes(named=named))
+            vectors |= {item.id: row for item, row in zip(stale, rows, strict=True)}
             report.concept_vectors += len(stale)
             self._advance("embedded", report.concept_vectors)
+        return vectors
 
-    def _judge_block(self, block: Sequence[str], names: Names, report: LinkReport) -> None:
-        merges, withdrawn = self._judgements(block, names)
+    def _judge_block(self, block: Sequence[str], near: Mapping[str, Sequence[str]], names: Names, report: LinkReport) -> None:
+        merges, withdrawn = self._judgements(block, near, names)
         if merges or withdrawn:
             self.store.write(Changes(made=merges, withdrawn=withdrawn))
         ends = {end for item in (*merges, *withdrawn) for end in (item.left, item.right)}
@@ -196,11 +205,16 @@ class Linker:
         report.merged.update(item.method for item in merges)
         report.withdrawn += len(withdrawn)
 
-    def _judgements(self, block: Sequence[str], names: Names) -> tuple[list[SameAs], list[SameAs]]:
-        """Return the merges to write for a block of concepts, and those to withdraw because nothing supports them."""
+    def _judgements(
+        self, block: Sequence[str], near: Mapping[str, Sequence[str]], names: Names
+    ) -> tuple[list[SameAs], list[SameAs]]:
+        """Return the merges to write for a block of concepts, and those to withdraw because nothing supports them.
+
+        `near` are the nearest concepts of each one.
+        """
         stored = {(item.left, item.right): item for item in self.store.same_as([*block, *names.aliases(block)])}
         vectors = {item.id: item.vector for item in self.store.read(block)}
-        pairs = {*stored, *names.pairs(block), *self._near(vectors)}
+        pairs = {*stored, *names.pairs(block), *(pair(id_, other) for id_, others in near.items() for other in others)}
         pairs = {ends for ends in pairs if all(end in names.concepts for end in ends)}
         others = sorted({end for ends in pairs for end in ends} - vectors.keys())
         vectors |= {item.id: item.vector for item in self.store.read(others)}
@@ -220,17 +234,15 @@ class Linker:
                 merges.append(replace(item, method=judgement[0], score=judgement[1]))
         return merges, withdrawn
 
-    def _near(self, vectors: Mapping[str, Sequence[float] | None]) -> Iterator[tuple[str, str]]:
-        """Yield pairs of a concept and a nearest neighbour above the embedder's minimum similarity."""
-        # An embedded store keeps no vector that is all zeros.
-        ids = sorted(id_ for id_, vector in vectors.items() if vector is not None and any(vector))
-        if not ids or self._point.cosine > 1.0:
-            return
+    def _near(self, vectors: Mapping[str, Vectors]) -> Iterator[tuple[str, list[str]]]:
+        """Yield each concept with its nearest neighbours above the embedder's minimum similarity; a zero vector has none."""
+        rows = [vector for vector in vectors.values() if vector.any()] if self._point.cosine <= 1.0 else []
         # An index may differ from our cosine in the last digits; the judgement uses our cosine.
         floor = self._point.cosine - 10**-DIGITS
-        rows = np.asarray([vectors[id_] for id_ in ids], dtype=np.float32)
-        for id_, near in zip(ids, self.store.nearest_concepts(rows, NEIGHBOURS + 1, floor=floor), strict=True):
-            yield from (pair(id_, other) for other, _ in near if other != id_)
+        found = self.store.nearest_concepts(np.stack(rows), NEIGHBOURS + 1, floor=floor) if rows else iter(())
+        for id_, vector in vectors.items():
+            near = next(found) if rows and vector.any() else []
+            yield id_, [other for other, _ in near if other != id_]
 
     def _clusters(
         self,

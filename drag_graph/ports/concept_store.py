@@ -3,7 +3,7 @@
 `drag_graph.jobs.link_job` runs `drag-graph link`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -152,8 +152,8 @@ class ConceptStore(Protocol):
         Without ids, returns all concepts of the namespace, with the other names of their entities instead.
         """
 
-    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        """Return for each vector up to `k` (concept id, cosine) pairs of at least `floor`, nearest first."""
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> Iterator[list[tuple[str, float]]]:
+        """Yield for each vector up to `k` (concept id, cosine) pairs of at least `floor`, nearest first."""
 
     def same_as(
         self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100

@@ -158,15 +158,13 @@ class DictConcepts:
             there = sorted(set(concept_ids) & links.concepts.keys())
             return [replace(links.concepts[id_], names=names.get(id_, {})) for id_ in there]
 
-    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> Iterator[list[tuple[str, float]]]:
         with self._lend() as content:
             vectors_by_id = {id_: item.vector for id_, item in content.links.concepts.items() if item.vector}
-        neighbours = []
         for vector in vectors:
             pairs = [(id_, float(np.dot(vector, other))) for id_, other in vectors_by_id.items() if vector.any()]
             near = sorted((pair for pair in pairs if pair[1] >= floor), key=lambda pair: (-pair[1], pair[0]))
-            neighbours.append(near[: max(k, 0)])
-        return neighbours
+            yield near[: max(k, 0)]
 
     def same_as(
         self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100

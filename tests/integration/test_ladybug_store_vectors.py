@@ -16,7 +16,7 @@ from drag_graph.ports.concept_store import Changes, Concept
 from drag_graph.stores.ladybug.ladybug_search import IDS_AT_ONCE, LadybugSearch
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
-from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.shared.vector_index import VectorIndex
 from drag_graph.testing.builders import make_subgraph
 
 DIMENSION = 1024
@@ -105,7 +105,7 @@ def test_a_search_after_a_write_reads_the_vectors_again_that_it_may_have_changed
         (stored,) = store.concepts.read([concept.id])
         store.concepts.write(Changes(named=[replace(stored, vector=sparse(20))]))
         assert read_by_asking() == ([0, 0], [other.source_id])
-        assert store.concepts.nearest_concepts(np.asarray([sparse(20), sparse(21)]), 1, floor=0.9) == [
+        assert list(store.concepts.nearest_concepts(np.asarray([sparse(20), sparse(21)]), 1, floor=0.9)) == [
             [(concept.id, pytest.approx(1.0))],
             [],
         ]

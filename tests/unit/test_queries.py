@@ -13,12 +13,12 @@ ENGINES_OWN = {
     # A server has other writers and linkers to wait for, indexes that fill in the background or hold vectors, and can be away.
     "neo4j": {
         "await_indexes",
+        "count_concepts",
         "link_lease",
         "lock_site",
         "lock_sources",
         "nearest_communities",
         "nearest_concepts",
-        "nearest_concepts_exact",
         "nearest_summaries",
         "nearest_summaries_exact",
         "ping",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.shared.vector_index import VectorIndex
 
 
 def row(id_, vector):

@@ -15,10 +15,10 @@ from drag_graph.ports.vectors import Vector
 from drag_graph.stores.ladybug.engine import Engine, open_engine
 from drag_graph.stores.ladybug.ladybug_errors import FOREIGN_TABLES
 from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
-from drag_graph.stores.ladybug.vector_index import vector_bytes, vector_of
 from drag_graph.stores.shared import migrations as migrate
 from drag_graph.stores.shared.reading_statement import check_reads
 from drag_graph.stores.shared.transaction import Result
+from drag_graph.stores.shared.vector_index import vector_bytes, vector_of
 
 
 def revision_key(namespace: str) -> str:

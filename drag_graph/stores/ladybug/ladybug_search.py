@@ -25,7 +25,7 @@ from drag_graph.stores.ladybug.ladybug_access import LadybugAccess, revision_key
 from drag_graph.stores.ladybug.ladybug_transaction import IDS_AT_ONCE, LadybugTransaction
 from drag_graph.stores.ladybug.subgraphs import read_parts
 from drag_graph.stores.ladybug.text_index import NAME, TextIndex
-from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.shared.vector_index import VectorIndex
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

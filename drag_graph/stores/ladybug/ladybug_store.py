@@ -98,8 +98,10 @@ class LadybugConcepts(LadybugPart, SharedConcepts):
         finally:
             del _linked[place]
 
-    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        return self._access.search.index("similar").nearest(vectors, k, floor=floor)
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> Iterator[list[tuple[str, float]]]:
+        index = self._access.search.index("similar")
+        for start in range(0, len(vectors), self.rows_at_once):
+            yield from index.nearest(vectors[start : start + self.rows_at_once], k, floor=floor)
 
 
 class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):

@@ -22,6 +22,7 @@ from drag_graph.stores.shared import shared_parts
 from drag_graph.stores.shared.shared_concepts import SharedConcepts, recount_concepts, touched_concepts
 from drag_graph.stores.shared.shared_store import LAST, SharedStore
 from drag_graph.stores.shared.transaction import Result, Row, Run, Transaction
+from drag_graph.stores.shared.vector_index import VectorIndex
 
 
 class Neo4jRegistry(shared_parts.SharedRegistry):
@@ -55,6 +56,8 @@ LEASE_SECONDS = 60
 """How long a silent linker excludes others; each of its writes restarts this time."""
 LEAST_NEIGHBOURS = 40
 """Minimum number of candidates from the vector index, which covers all namespaces and is inexact for few."""
+READ_MEANWHILE = 100
+"""Number of concepts whose vectors are read in the time that the vector index needs to search for one."""
 _HINT = "Wait until that run has ended, then run the same command again."
 
 
@@ -105,32 +108,31 @@ class Neo4jConcepts(SharedConcepts):
 
         return self._access.in_writing(run)
 
-    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        neighbours: list[list[tuple[str, float]]] = [[] for _ in vectors]
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> Iterator[list[tuple[str, float]]]:
+        (row,) = self._rows("count_concepts")
+        index = self._all_vectors() if len(vectors) * READ_MEANWHILE >= row["number"] else None
+        for start in range(0, len(vectors), self.vectors_at_once):
+            page = vectors[start : start + self.vectors_at_once]
+            found = {} if index else self._nearest(page, k, floor)
+            if rest := [position for position in range(len(page)) if position not in found]:
+                index = index or self._all_vectors()
+                found |= zip(rest, index.nearest(page[rest], k, floor=floor), strict=True)
+            yield from (found[position] for position in range(len(page)))
+
+    def _all_vectors(self) -> VectorIndex:
+        return VectorIndex.of(0, (row for page in self._pages(vectors=True) for row in page if row["embedding"]))
+
+    def _nearest(self, vectors: Vectors, k: int, floor: float) -> dict[int, list[tuple[str, float]]]:
+        """Ask the vector index, which covers all namespaces. If others may have hidden matches of this one, return nothing."""
         # A zero vector matches nothing, and the index refuses it.
-        positions = [position for position, vector in enumerate(vectors) if vector.any()] if k > 0 else []
-        for start in range(0, len(positions), self.vectors_at_once):
-            page = positions[start : start + self.vectors_at_once]
-            for position, near in zip(page, self._nearest(vectors[page].tolist(), k, floor), strict=True):
-                neighbours[position] = near
-        return neighbours
-
-    def _nearest(self, vectors: list[list[float]], k: int, floor: float) -> list[list[tuple[str, float]]]:
+        asked = [position for position, vector in enumerate(vectors) if vector.any()]
+        found: dict[int, list[tuple[str, float]]] = {position: [] for position in range(len(vectors)) if position not in asked}
         candidates = max(LEAST_NEIGHBOURS, 4 * k)
-        rows = self._rows("nearest_concepts", vectors=vectors, candidates=candidates)
-        hits = {row["position"]: _ranked(row["found"], k, floor) for row in rows}
-        # The index covers all namespaces. If others may have hidden matches of this one, all of its vectors are compared.
-        full = {row["position"] for row in rows if row["seen"] == candidates and row["farthest"] >= floor}
-        if hidden := sorted(position for position in full if len(hits[position]) < k):
-            values = {"vectors": [vectors[position] for position in hidden], "k": k, "floor": floor}
-            for row in self._rows("nearest_concepts_exact", **values):
-                hits[hidden[row["position"]]] = _ranked(row["found"], k, floor)
-        return [hits[position] for position in range(len(vectors))]
-
-
-def _ranked(pairs: list[tuple[str, float]], k: int, floor: float) -> list[tuple[str, float]]:
-    near = [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in pairs if id_ is not None and cosine >= floor]
-    return sorted(near, key=lambda pair: (-pair[1], pair[0]))[:k]
+        for row in self._rows("nearest_concepts", vectors=vectors[asked].tolist(), candidates=candidates):
+            near = [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in row["found"] if id_ is not None and cosine >= floor]
+            if len(near) >= k or row["seen"] < candidates or row["farthest"] < floor:
+                found[asked[row["position"]]] = sorted(near, key=lambda pair: (-pair[1], pair[0]))[:k]
+        return found
 
 
 SUBGRAPHS_PER_STATEMENT = 50

@@ -321,15 +321,15 @@ class ConceptContract(Contract):
             names = {item.id: item.name for item in store.concepts.read()}
             vectors = Angles().embed(["heart attack", "zebra"])
             rows = np.vstack([vectors, np.zeros((1, WIDTH), np.float32)])
-            near = store.concepts.nearest_concepts(rows, 3, floor=0.5)
+            near = list(store.concepts.nearest_concepts(rows, 3, floor=0.5))
             assert [[names[id_] for id_, _ in pairs] for pairs in near] == [
                 ["heart attack", "cardiac infarction", "hot water"],
                 ["zebra"],
                 [],
             ]
             assert near[0][1][1] == pytest.approx(np.cos(np.radians(5)), abs=1e-5)
-            assert len(store.concepts.nearest_concepts(vectors, 20)[0]) == len(names)
-            assert store.concepts.nearest_concepts(vectors, 0) == [[], []]
+            assert len(next(store.concepts.nearest_concepts(vectors, 20))) == len(names)
+            assert list(store.concepts.nearest_concepts(vectors, 0)) == [[], []]
 
     def test_a_name_whose_vector_is_all_zeros_is_near_to_nothing(self, store: GraphStore) -> None:
         class SilentOnArrows(Angles):

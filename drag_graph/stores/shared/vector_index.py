@@ -1,4 +1,8 @@
-"""Nearest vectors by brute force: the engine needs a declared vector length, but ours depends on the embedder."""
+"""Nearest vectors by brute force.
+
+The embedded engine needs a declared vector length, but ours depends on the embedder. The vector index of Neo4j needs 40 ms for
+a vector, so that `link` reads all vectors instead when many concepts are new.
+"""
 
 import math
 import zlib
