@@ -7,7 +7,7 @@ r"""How a student by likelihood is best asked: the same items and lines in many 
 
 The lines are those of the outcome A, whoever its student was. What the model finds likely is kept in the file, a row an item
 and layout, so that a run that was interrupted goes on; the table is of what is there of this model. B is an outcome with
-`--line-format json --modes none,graph`; its edges are written in five formats.
+`--line-format json --modes none,graph`; its edges are asked in five formats.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def options_first(record: Record, texts: Sequence[str]) -> str:
 
 
 def edges(record: Record, texts: Sequence[str], *, write: Callable[[str, str, str], str]) -> str:
-    """Return a plain prompt whose JSON lines are written again, one line a predicate."""
+    """Return a plain prompt in which `write` rewrites each JSON line, as one line per predicate."""
     parsed = [parts for text in texts if (parts := parse_adjacency(text))]
     return plain(record, [write(subject, name, object_) for subject, names, object_ in parsed for name in names])
 
@@ -96,7 +96,7 @@ LAYOUTS: dict[str, Callable[[Record, Sequence[str]], str]] = {
     "turtle": partial(edges, write=turtle),
 }
 FORMATS = ("sentences", "arrows", "json", "cypher", "turtle")
-"""Layouts of edges that are lines of JSON."""
+"""Layouts for outcomes whose lines are JSON."""
 
 
 def asked(records: Sequence[Record], layouts: Sequence[str]) -> Iterator[tuple[str, Record, str]]:
@@ -227,7 +227,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("outcome", type=Path)
     parser.add_argument("--model", required=True)
-    parser.add_argument("--layouts", default=",".join(name for name in LAYOUTS if name not in FORMATS), help="names, by commas")
+    parser.add_argument(
+        "--layouts", default=",".join(name for name in LAYOUTS if name not in FORMATS), help="comma-separated names"
+    )
     parser.add_argument("--limit", type=int, default=None, help="items of each mode")
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()

@@ -412,7 +412,7 @@ def main() -> None:
     parser.add_argument("--store", help="bolt://... of a new Neo4j; without it, the embedded engine")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000], help="numbers of passages")
     parser.add_argument("--batch", type=int, default=20, help="documents a transaction")
-    parser.add_argument("--seconds", type=float, default=600, help="upper limit for writing, and for link")
+    parser.add_argument("--seconds", type=float, default=600, help="time limit in seconds for writing, and again for `link`")
     parser.add_argument("--folder", type=Path, help="where embedded stores are made; they stay")
     parser.add_argument("--json", type=Path, help="write what was measured to this file")
     options = parser.parse_args()

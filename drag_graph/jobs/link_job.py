@@ -210,7 +210,7 @@ class Linker:
     ) -> tuple[list[SameAs], list[SameAs]]:
         """Return the merges to write for a block of concepts, and those to withdraw because nothing supports them.
 
-        `near` are the nearest concepts of each one.
+        `near` maps each concept to its nearest concepts.
         """
         stored = {(item.left, item.right): item for item in self.store.same_as([*block, *names.aliases(block)])}
         vectors = {item.id: item.vector for item in self.store.read(block)}

@@ -153,7 +153,7 @@ class ConceptStore(Protocol):
         """
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> Iterator[list[tuple[str, float]]]:
-        """Yield for each vector up to `k` (concept id, cosine) pairs of at least `floor`, nearest first."""
+        """For each vector, yield up to `k` (concept id, cosine) pairs of at least `floor`, nearest first."""
 
     def same_as(
         self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100

@@ -1,4 +1,4 @@
-"""Models, document loaders and other parts that other packages add through entry points.
+"""Extensions from other packages, such as models and document loaders, found through entry points.
 
 A package declares what it adds in its pyproject.toml:
 
@@ -16,9 +16,9 @@ returns the text. A line format (`drag_graph.line_formats`) takes a `SimpleEdge`
 (`drag_graph.rankings`) takes the cosines of statements and the teacher's scores for them (0 to 1, or None), and returns
 combined scores, 0 to 1.
 
-A detector (`drag_graph.detectors`) takes a text and yields (start, end, type) of each private detail in it: characters, and a
-type of `drag_graph/privacy/data/replacements.txt` or PERSON. The privacy gate uses all installed detectors besides its own, at
-both levels. Several threads call them. If one fails, the question is withheld.
+A detector (`drag_graph.detectors`) takes a text and yields (start, end, type) of each private detail: `start` and `end` are
+character offsets, `type` is PERSON or a type in `drag_graph/privacy/data/replacements.txt`. The privacy gate also runs all
+installed detectors, at both levels. They must be thread-safe. If one fails, the question is withheld.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def find_plugin(group: Group, name: str) -> Plugin | None:
 
 
 def all_plugins(group: Group) -> dict[str, Plugin]:
-    """Return all functions of a group, each by its name and the version of its package.
+    """Return all functions of a group, keyed by name and version of the package.
 
     Raises ConfigurationError if one cannot be imported.
     """

@@ -28,13 +28,13 @@ Detector = Callable[[str], Iterable[tuple[int, int, str]]]
 
 
 class LocalRewriter:
-    """A `Rewriter` with the detectors of a level, a language model, and `more` detectors by name."""
+    """A `Rewriter` with the detectors of a level, a language model, and detectors of other packages, keyed by name."""
 
-    def __init__(self, version: str, model: Any, *, strict: bool, more: Mapping[str, Detector] | None = None) -> None:
+    def __init__(self, version: str, model: Any, *, strict: bool, plugins: Mapping[str, Detector]) -> None:
         self.version = version
         self._model = model
         self._strict = strict
-        self._more = dict(more or {})
+        self._plugins = plugins
 
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         passage, findings, kept = self._details(question, options, is_open=not options)
@@ -84,7 +84,7 @@ class LocalRewriter:
         by_format = structured.find(text)
         sure = settled(
             [
-                *(Span(*place, name) for name, find in self._more.items() for place in find(text)),
+                *(Span(*place, name) for name, find in self._plugins.items() for place in find(text)),
                 *by_format,
                 *addresses.find(_masked(text, by_format), has_lines=passage.is_open),
                 *labelled.find(text),

@@ -24,14 +24,14 @@ def local_rewriter(level: Level) -> Rewriter:
     of another package cannot be imported.
     """
     name = _name_model()
-    more = all_plugins("detectors")
+    plugins = all_plugins("detectors")
     from drag_graph.privacy.detect import LocalRewriter
 
     with log.slow("loading the privacy gate"):
         model = _loaded(name)
     versions = [f"{package} {metadata.version(package)}" for package in ("presidio-analyzer", "spacy")]
-    version = "; ".join([level, f"rules {RULES}", *versions, f"{name} {model.meta['version']}", *more])
-    return LocalRewriter(version, model, strict=level == "strict", more=more)
+    version = "; ".join([level, f"rules {RULES}", *versions, f"{name} {model.meta['version']}", *plugins])
+    return LocalRewriter(version, model, strict=level == "strict", plugins=plugins)
 
 
 def guard() -> str:

@@ -92,7 +92,7 @@ def test_wrong_concepts_are_found_and_mended(opened, flaw):
 def test_what_other_namespaces_hide_in_the_index_is_found(on_neo4j, namespace, monkeypatch):
     """The index is of all namespaces: where theirs are as near, this one is gone through."""
     monkeypatch.setattr(neo4j_store, "LEAST_NEIGHBOURS", 1)
-    monkeypatch.setattr(neo4j_store, "READ_MEANWHILE", 0)
+    monkeypatch.setattr(neo4j_store, "READS_PER_SEARCH", 0)
     open_, tamper = on_neo4j
     others = [f"{namespace}-{number}" for number in range(6)]
     try:

@@ -147,7 +147,7 @@ def test_a_detail_goes_whole_and_alone(standard, question, expected):
 
 @pytest.fixture
 def acme(tmp_path, monkeypatch):
-    """An installed package with a detector of bays."""
+    """A rewriter next to an installed package with a detector of bays."""
     code = """
         import re
 
@@ -170,7 +170,7 @@ def acme(tmp_path, monkeypatch):
 def test_a_detector_of_another_package_finds_more_and_never_less(acme, standard):
     question = "Anna Berg of bay seven wrote to o.kvisle@fjordpost.example. Which process makes gametes?"
     assert found(acme, question) == {*found(standard, question), ("EMPLOYEE_ID", "bay seven")}
-    assert acme.version == f"{standard.version}; wards 1.2", "what was distilled without it gets another settings hash"
+    assert acme.version == f"{standard.version}; wards 1.2", "adding a detector changes the settings hash"
 
 
 @pytest.mark.parametrize("name", ["bay fail", "bay bad"])

@@ -47,7 +47,7 @@ class Plans:
 
 
 class LadybugTransaction:
-    """A connection with a transaction open on it (see `Transaction`). `check` is called before rows are returned."""
+    """A connection with an open transaction (see `Transaction`). `check` is called before `run` returns or `stream` yields."""
 
     perhaps_done = False
     changed_vectors: Collection[str] | None = None
@@ -84,7 +84,7 @@ class LadybugTransaction:
         return list(self._rows(text, parameters or {}))
 
     def _rows(self, text: str, parameters: dict[str, Any]) -> Iterator[Row]:
-        """Execute a text, yield its rows as dictionaries, and check at the end. Raises StoreError only."""
+        """Execute a statement, yield its rows as dictionaries, then call `check`. Raises StoreError only."""
         try:
             with closing(self._connection.execute(text, parameters)) as result:
                 names = result.get_column_names()

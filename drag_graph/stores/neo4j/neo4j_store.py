@@ -56,8 +56,8 @@ LEASE_SECONDS = 60
 """How long a silent linker excludes others; each of its writes restarts this time."""
 LEAST_NEIGHBOURS = 40
 """Minimum number of candidates from the vector index, which covers all namespaces and is inexact for few."""
-READ_MEANWHILE = 100
-"""Number of concepts whose vectors are read in the time that the vector index needs to search for one."""
+READS_PER_SEARCH = 100
+"""Number of vectors that are read in the time of one search of the vector index."""
 _HINT = "Wait until that run has ended, then run the same command again."
 
 
@@ -110,7 +110,7 @@ class Neo4jConcepts(SharedConcepts):
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> Iterator[list[tuple[str, float]]]:
         (row,) = self._rows("count_concepts")
-        index = self._all_vectors() if len(vectors) * READ_MEANWHILE >= row["number"] else None
+        index = self._all_vectors() if len(vectors) * READS_PER_SEARCH >= row["number"] else None
         for start in range(0, len(vectors), self.vectors_at_once):
             page = vectors[start : start + self.vectors_at_once]
             found = {} if index else self._nearest(page, k, floor)
@@ -123,7 +123,7 @@ class Neo4jConcepts(SharedConcepts):
         return VectorIndex.of(0, (row for page in self._pages(vectors=True) for row in page if row["embedding"]))
 
     def _nearest(self, vectors: Vectors, k: int, floor: float) -> dict[int, list[tuple[str, float]]]:
-        """Ask the vector index, which covers all namespaces. If others may have hidden matches of this one, return nothing."""
+        """Search the vector index. Positions are missing if other namespaces may have hidden matches."""
         # A zero vector matches nothing, and the index refuses it.
         asked = [position for position, vector in enumerate(vectors) if vector.any()]
         found: dict[int, list[tuple[str, float]]] = {position: [] for position in range(len(vectors)) if position not in asked}

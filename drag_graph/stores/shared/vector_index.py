@@ -1,7 +1,7 @@
 """Nearest vectors by brute force.
 
-The embedded engine needs a declared vector length, but ours depends on the embedder. The vector index of Neo4j needs 40 ms for
-a vector, so that `link` reads all vectors instead when many concepts are new.
+The embedded engine needs a declared vector length, but ours depends on the embedder. Neo4j's vector index needs 40 ms for a
+vector, so `link` reads all vectors instead if many concepts are new.
 """
 
 import math
