@@ -234,15 +234,20 @@ class Linker:
                 merges.append(replace(item, method=judgement[0], score=judgement[1]))
         return merges, withdrawn
 
-    def _near(self, vectors: Mapping[str, Vectors]) -> Iterator[tuple[str, list[str]]]:
-        """Yield each concept with its nearest neighbours above the embedder's minimum similarity; a zero vector has none."""
-        rows = [vector for vector in vectors.values() if vector.any()] if self._point.cosine <= 1.0 else []
+    def _near(self, vectors: dict[str, Vectors]) -> Iterator[tuple[str, list[str]]]:
+        """Yield each concept with its nearest neighbours above the embedder's minimum similarity; a zero vector has none.
+
+        Empties `vectors`, which may need gigabytes.
+        """
+        is_asked = {id_: self._point.cosine <= 1.0 and bool(vector.any()) for id_, vector in vectors.items()}
+        rows = [vectors[id_] for id_, asked in is_asked.items() if asked]
+        vectors.clear()
         # An index may differ from our cosine in the last digits; the judgement uses our cosine.
         floor = self._point.cosine - 10**-DIGITS
         found = self.store.nearest_concepts(np.stack(rows), NEIGHBOURS + 1, floor=floor) if rows else iter(())
-        for id_, vector in vectors.items():
-            near = next(found) if rows and vector.any() else []
-            yield id_, [other for other, _ in near if other != id_]
+        del rows
+        for id_, asked in is_asked.items():
+            yield id_, [other for other, _ in (next(found) if asked else ()) if other != id_]
 
     def _clusters(
         self,

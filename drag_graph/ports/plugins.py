@@ -44,12 +44,15 @@ def find_plugin(group: Group, name: str) -> Plugin | None:
 
 
 def all_plugins(group: Group) -> dict[str, Plugin]:
-    """Return all functions of a group, keyed by name and version of the package.
+    """Return all functions of a group, keyed by name, package and version.
 
     Raises ConfigurationError if one cannot be imported.
     """
-    entries = sorted(entry_points(group=f"drag_graph.{group}"), key=lambda entry: entry.name)
-    return {f"{entry.name} {entry.dist.version if entry.dist else '0'}": _load(entry) for entry in entries}
+    plugins = {}
+    for entry in entry_points(group=f"drag_graph.{group}"):
+        package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
+        plugins[f"{entry.name} of {package}"] = _load(entry)
+    return dict(sorted(plugins.items()))
 
 
 def _load(entry: EntryPoint) -> Plugin:

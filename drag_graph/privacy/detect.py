@@ -7,7 +7,7 @@ from typing import Any
 
 from drag_graph.ports.private_details import Finding, Kept, Rewritten, texts_by_field
 from drag_graph.privacy import addresses, capitals, labelled, people, personal, structured
-from drag_graph.privacy.generalise import Replacements, replacements_in
+from drag_graph.privacy.generalise import TYPES, Replacements, replacements_in
 from drag_graph.privacy.question_text import Item, QuestionText, joined
 from drag_graph.privacy.rewritten_text import Generalised, surface
 from drag_graph.privacy.spans import Pattern, Span, settled, spans_of
@@ -75,6 +75,7 @@ class LocalRewriter:
             spans = settled([*spans, *new])
             if not new:
                 break
+        spans = settled([*spans, *self._found_by_plugins(original)])
         findings = [_in_original(plain, item) for item in _replaced(original.text, spans)]
         return QuestionText(text, fields, (), original.is_open), findings, [_in_original(plain, item) for item in kept]
 
@@ -84,7 +85,6 @@ class LocalRewriter:
         by_format = structured.find(text)
         sure = settled(
             [
-                *(Span(*place, name) for name, find in self._plugins.items() for place in find(text)),
                 *by_format,
                 *addresses.find(_masked(text, by_format), has_lines=passage.is_open),
                 *labelled.find(text),
@@ -103,7 +103,19 @@ class LocalRewriter:
         spans = settled([*sure, *names, *details])
         if passage.is_open and len(passage.fields) == 1:
             spans = settled([*spans, *capitals.lines(text, spans), *(capitals.names(text) if self._strict else ())])
-        return _within_fields(spans, passage.fields, text), [*public_names, *public]
+        return _within_fields(spans, passage.fields, text, replacements_in(text)), [*public_names, *public]
+
+    def _found_by_plugins(self, passage: QuestionText) -> list[Span]:
+        """Return what the detectors of other packages find. It adds to our own findings and never takes from them."""
+        ours = replacements_in(passage.text)
+        spans = []
+        for name, find in self._plugins.items():
+            for start, end, kind in find(passage.text):
+                if not 0 <= start < end <= len(passage.text) or kind not in TYPES:
+                    raise ValueError(name)
+                if not any(low <= start and end <= high for low, high in ours):
+                    spans.append(Span(start, end, kind, name))
+        return _within_fields(spans, passage.fields, passage.text, ())
 
     def _entities(self, text: str) -> tuple[Span, ...]:
         return tuple(
@@ -129,9 +141,10 @@ def _masked(text: str, spans: Iterable[Span]) -> str:
     return text
 
 
-def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]], text: str) -> list[Span]:
-    """Return the spans cut at the borders of fields and trimmed, without those inside replacements."""
-    replaced = replacements_in(text)
+def _within_fields(
+    spans: Sequence[Span], fields: Sequence[tuple[str, int, int]], text: str, replaced: Sequence[tuple[int, int]]
+) -> list[Span]:
+    """Return the spans cut at the borders of fields and trimmed, without those that overlap what is replaced."""
     parts: list[Span] = []
     for span in spans:
         for _, low, high in fields:

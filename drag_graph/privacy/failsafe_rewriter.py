@@ -77,7 +77,7 @@ class GuardedRewriter:
 
 
 def _not_working(why: str) -> ConfigurationError:
-    hint = "Reinstall it with `pip install --force-reinstall 'drag-graph[privacy]'`."
+    hint = "Reinstall it with `pip install --force-reinstall 'drag-graph[privacy]'`, and remove packages that add detectors."
     return ConfigurationError(f"The privacy gate does not work. {why}", hint=hint)
 
 

@@ -11,6 +11,7 @@ from drag_graph.privacy.spans import Pattern, Span
 _ROWS = (line.partition(": ") for line in (DATA / "replacements.txt").read_text(encoding="utf-8").splitlines())
 _WORDS = {kind: words for kind, _, words in _ROWS}
 """The words that replace a detail, by its type."""
+TYPES = frozenset({*_WORDS, "PERSON"})
 _DETERMINER = Pattern(r"(?i)\b(?:an?|the|my|your|his|her|its|our|their|this|that|one)\s+$")
 _NUMBERED = "|".join(sorted((word.split(" ", 1)[1] for word in _WORDS.values()), key=len, reverse=True))
 _WHERE = "|".join(sorted({*cities().values(), *countries().values()}, key=len, reverse=True))

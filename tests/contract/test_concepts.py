@@ -111,6 +111,25 @@ def test_what_other_namespaces_hide_in_the_index_is_found(on_neo4j, namespace, m
             tamper("namespace_gone", where)
 
 
+@pytest.mark.neo4j
+def test_the_vector_index_and_all_vectors_give_the_same_neighbours(on_neo4j, monkeypatch):
+    """The index is searched when few concepts are new, and all vectors are read when many are."""
+    open_, _ = on_neo4j
+    with open_() as store:
+        store.migrate()
+        names = [f"{word} {other}" for word in ("heart", "lung", "liver", "brain") for other in ("attack", "failure", "cell")]
+        store.save([_graph(store.namespace, number, [name, "zebra"]) for number, name in enumerate(names)], Aggregation())
+        linker(store).run()
+        vectors = np.vstack([EMBEDDER.embed([*names, "heart"]), np.zeros((1, EMBEDDER.dimension), np.float32)])
+        by_ways = []
+        for reads in (0, 100):
+            monkeypatch.setattr(neo4j_store, "READS_PER_SEARCH", reads)
+            near = list(store.concepts.nearest_concepts(vectors, 20, floor=0.2))
+            by_ways.append([{id_: round(cosine, 4) for id_, cosine in pairs} for pairs in near])
+    assert by_ways[0] == by_ways[1]
+    assert [bool(pairs) for pairs in by_ways[0]] == [True] * (len(names) + 1) + [False]
+
+
 @pytest.fixture
 def linked(on_neo4j):
     """An open store of two queries about the same, linked."""

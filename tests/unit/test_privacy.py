@@ -154,26 +154,35 @@ def acme(tmp_path, monkeypatch):
         def find(text):
             if "bay fail" in text:
                 raise RuntimeError(text)
-            kind = "EMPLOYEE_ID" if "bay bad" not in text else "WARD"
-            yield from ((m.start(), m.end(), kind) for m in re.finditer(r"bay \\w+", text))
+            kind = "WARD" if "bay bad" in text else "EMPLOYEE_ID"
+            pattern = r"x*" if "bay empty" in text else r"^.*bay wide.*$" if "bay wide" in text else r"bay \\w+"
+            yield from ((m.start(), m.end(), kind) for m in re.finditer(pattern, text))
     """
-    (tmp_path / "acme_wards.py").write_text(dedent(code))
-    info = tmp_path / "acme_wards-1.2.dist-info"
+    (tmp_path / "acme_bays.py").write_text(dedent(code))
+    info = tmp_path / "acme_bays-1.2.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-wards\nVersion: 1.2\n")
-    (info / "entry_points.txt").write_text("[drag_graph.detectors]\nwards = acme_wards:find\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-bays\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text("[drag_graph.detectors]\nbays = acme_bays:find\n")
     monkeypatch.syspath_prepend(tmp_path)
     yield local_rewriter("standard")
-    sys.modules.pop("acme_wards", None)
+    sys.modules.pop("acme_bays", None)
 
 
-def test_a_detector_of_another_package_finds_more_and_never_less(acme, standard):
+def test_a_detector_of_another_package_finds_more(acme, standard):
     question = "Anna Berg of bay seven wrote to o.kvisle@fjordpost.example. Which process makes gametes?"
     assert found(acme, question) == {*found(standard, question), ("EMPLOYEE_ID", "bay seven")}
-    assert acme.version == f"{standard.version}; wards 1.2", "adding a detector changes the settings hash"
+    assert acme.version == f"{standard.version}; bays of acme-bays 1.2", "adding a detector changes the settings hash"
 
 
-@pytest.mark.parametrize("name", ["bay fail", "bay bad"])
+def test_a_detector_of_another_package_takes_nothing_from_our_findings(acme, standard):
+    question = "My name is Anna Berg, and I keep my badge at a safe place in bay wide."
+    assert found(standard, question, ()) < found(acme, question, ())
+    assert "Anna" not in acme.rewrite(question, ()).question
+    outgoing = acme.rewrite("Anna Berg of bay seven asks which process makes gametes.", ()).question
+    assert acme.private(outgoing) == [], "what was replaced is not found again"
+
+
+@pytest.mark.parametrize("name", ["bay fail", "bay bad", "bay empty"])
 def test_a_detector_of_another_package_that_fails_withholds_the_question(acme, name):
     with pytest.raises(Withheld, match="a detector failed") as caught:
         GuardedRewriter(acme).rewrite(f"Who is at {name}?", ())

@@ -19,6 +19,7 @@ ENGINES_OWN = {
         "lock_sources",
         "nearest_communities",
         "nearest_concepts",
+        "nearest_concepts_exact",
         "nearest_summaries",
         "nearest_summaries_exact",
         "ping",

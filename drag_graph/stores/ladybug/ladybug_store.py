@@ -23,6 +23,7 @@ from drag_graph.stores.shared.shared_concepts import SharedConcepts
 from drag_graph.stores.shared.shared_parts import SharedCommunities, SharedRegistry, hit_of, hits_of
 from drag_graph.stores.shared.shared_store import LAST, SharedStore
 from drag_graph.stores.shared.transaction import ALL, NamespacePart, Result, Row, Run, Transaction
+from drag_graph.stores.shared.vector_index import ASKED_AT_ONCE
 
 
 class LadybugPart(NamespacePart):
@@ -100,8 +101,8 @@ class LadybugConcepts(LadybugPart, SharedConcepts):
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> Iterator[list[tuple[str, float]]]:
         index = self._access.search.index("similar")
-        for start in range(0, len(vectors), self.rows_at_once):
-            yield from index.nearest(vectors[start : start + self.rows_at_once], k, floor=floor)
+        for start in range(0, len(vectors), ASKED_AT_ONCE):
+            yield from index.nearest(vectors[start : start + ASKED_AT_ONCE], k, floor=floor)
 
 
 class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):

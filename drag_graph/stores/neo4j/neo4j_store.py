@@ -113,26 +113,37 @@ class Neo4jConcepts(SharedConcepts):
         index = self._all_vectors() if len(vectors) * READS_PER_SEARCH >= row["number"] else None
         for start in range(0, len(vectors), self.vectors_at_once):
             page = vectors[start : start + self.vectors_at_once]
-            found = {} if index else self._nearest(page, k, floor)
-            if rest := [position for position in range(len(page)) if position not in found]:
-                index = index or self._all_vectors()
-                found |= zip(rest, index.nearest(page[rest], k, floor=floor), strict=True)
-            yield from (found[position] for position in range(len(page)))
+            yield from index.nearest(page, k, floor=floor) if index else self._nearest(page, k, floor)
 
     def _all_vectors(self) -> VectorIndex:
-        return VectorIndex.of(0, (row for page in self._pages(vectors=True) for row in page if row["embedding"]))
+        def rows() -> Iterator[Row]:
+            for page in self._pages(vectors=True):
+                self._writing(lambda _run: None, ())  # renews the lease
+                yield from (row for row in page if row["embedding"])
 
-    def _nearest(self, vectors: Vectors, k: int, floor: float) -> dict[int, list[tuple[str, float]]]:
-        """Search the vector index. Positions are missing if other namespaces may have hidden matches."""
+        return VectorIndex.of(0, rows())
+
+    def _nearest(self, vectors: Vectors, k: int, floor: float) -> list[list[tuple[str, float]]]:
+        """Search the vector index."""
+        neighbours: list[list[tuple[str, float]]] = [[] for _ in vectors]
         # A zero vector matches nothing, and the index refuses it.
-        asked = [position for position, vector in enumerate(vectors) if vector.any()]
-        found: dict[int, list[tuple[str, float]]] = {position: [] for position in range(len(vectors)) if position not in asked}
-        candidates = max(LEAST_NEIGHBOURS, 4 * k)
-        for row in self._rows("nearest_concepts", vectors=vectors[asked].tolist(), candidates=candidates):
-            near = [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in row["found"] if id_ is not None and cosine >= floor]
-            if len(near) >= k or row["seen"] < candidates or row["farthest"] < floor:
-                found[asked[row["position"]]] = sorted(near, key=lambda pair: (-pair[1], pair[0]))[:k]
-        return found
+        positions = [position for position, vector in enumerate(vectors) if vector.any()]
+        candidates, hidden = max(LEAST_NEIGHBOURS, 4 * k), []
+        for row in self._rows("nearest_concepts", vectors=vectors[positions].tolist(), candidates=candidates):
+            position = positions[row["position"]]
+            neighbours[position] = _ranked(row["found"], k, floor)
+            if len(neighbours[position]) < k and row["seen"] == candidates and row["farthest"] >= floor:
+                hidden.append(position)
+        # The index covers all namespaces. If others may have hidden matches of this one, all of its vectors are compared.
+        if hidden:
+            for row in self._rows("nearest_concepts_exact", vectors=vectors[hidden].tolist(), k=k, floor=floor):
+                neighbours[hidden[row["position"]]] = _ranked(row["found"], k, floor)
+        return neighbours
+
+
+def _ranked(pairs: list[tuple[str, float]], k: int, floor: float) -> list[tuple[str, float]]:
+    near = [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in pairs if id_ is not None and cosine >= floor]
+    return sorted(near, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 
 SUBGRAPHS_PER_STATEMENT = 50
