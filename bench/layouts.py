@@ -222,6 +222,21 @@ def combinations(found: Found) -> str:
     return "\n".join(rows)
 
 
+def formats(found: Found) -> str:
+    """Return the accuracy of each format of edges minus that of sentences, by `option-text-mutual-info`."""
+
+    def rights(name: str) -> list[bool]:
+        return right(found, ids, partial(_score, found, f"graph: {name}", SCORINGS["option-text-mutual-info"]))
+
+    ids = list(found.get("graph: sentences", {}))
+    rows = []
+    for name in FORMATS[1:]:
+        if ids and all(id_ in found.get(f"graph: {name}", {}) for id_ in ids):
+            low, mean, high = (100 * part for part in paired_difference(rights(name), rights("sentences")))
+            rows.append(f"{name} minus sentences, {len(ids)} items: {mean:+.1f} ({low:.1f} to {high:.1f})")
+    return "\n".join(rows)
+
+
 def main() -> None:
     """Ask what is left to ask, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -247,7 +262,7 @@ def main() -> None:
                 file.write(json.dumps(row) + "\n")
                 file.flush()
     found = read_rows(given.output, model.name)
-    print(f"{table(found)}\n\n{combinations(found)}")
+    print(f"{table(found)}\n\n{combinations(found)}\n\n{formats(found)}")
 
 
 if __name__ == "__main__":
