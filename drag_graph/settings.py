@@ -149,7 +149,7 @@ class Settings(BaseSettings):
 
     # The student
     student: Place = Field(
-        "nearest", min_length=1, description="Student: nearest, gguf:FILE, transformers:NAME, or a LiteLLM model."
+        "nearest", min_length=1, description="Student: nearest, gguf:FILE, transformers:NAME, a folder, or a LiteLLM model."
     )
     student_base_url: BaseUrl = Field("", description="Address of the student's OpenAI-compatible server.")
     student_api_key: SecretStr = _key_for("student")

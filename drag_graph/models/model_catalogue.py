@@ -153,7 +153,7 @@ def _models() -> dict[str, dict[str, Any]]:
 def _providers() -> frozenset[str]:
     named = _data("provider_endpoints_support_backup.json")["providers"]
     selling = (entry.get("litellm_provider", "") for entry in _data("model_prices_and_context_window_backup.json").values())
-    return frozenset([*named, *selling, *_data("llms/openai_like/providers.json")])
+    return frozenset([*named, *selling, *_data("llms/openai_like/providers.json")]) - {""}
 
 
 @lru_cache(maxsize=3)

@@ -35,6 +35,8 @@ _OWN_PREFIXES: dict[Role, tuple[str, ...]] = {
     "reranker": (GGUF, "transformers:"),
     "checker": (GGUF, "transformers:"),
 }
+_FROM_FOLDERS: frozenset[Role] = frozenset({"student", "embedder", "reranker", "checker"})
+"""Roles whose model can be the name of a folder."""
 _PLUGINS: dict[Role, Group] = {"student": "students", "embedder": "embedders", "teacher": "teachers", "reranker": "rerankers"}
 
 
@@ -93,7 +95,7 @@ def follow_store(settings: Settings, recorded: tuple[str, int] | None) -> Settin
 
 
 def make_student(settings: Settings, embedder: Embedder, privacy: Check | None = None) -> Student:
-    """Return the student of the settings: nearest, gguf:FILE, transformers:NAME_OR_PATH, PLUGIN:NAME, or a served model.
+    """Return the student of the settings: nearest, gguf:FILE, transformers:NAME, a folder, PLUGIN:NAME, or a served model.
 
     Loads no model and makes no call. `privacy` as for `make_embedder`. Raises ConfigurationError for a scoring that the
     student does not support, and MissingExtra.
@@ -112,7 +114,7 @@ def make_student(settings: Settings, embedder: Embedder, privacy: Check | None =
 
 
 def make_checker(settings: Settings) -> Student | None:
-    """Return the model that checks sentences of answers: gguf:FILE, transformers:NAME, or a served model; or None.
+    """Return the model that checks sentences of answers: gguf:FILE, transformers:NAME, a folder, or a served model; or None.
 
     Loads no model and makes no call. Raises MissingExtra, UnknownModel, and ConfigurationError if it is not on this machine.
     """
@@ -127,7 +129,7 @@ def make_checker(settings: Settings) -> Student | None:
 
 
 def _language_model(spec: ModelSpec, settings: Settings, scoring: Scoring, privacy: Check | None) -> Student:
-    if spec.name.startswith(_OWN_PREFIXES["student"]):
+    if _is_own(spec):
         from drag_graph.models.students.causal_student import CausalStudent
 
         return CausalStudent(_causal_model(spec.name, settings), scoring=scoring)
@@ -161,11 +163,11 @@ def make_reranker(settings: Settings, privacy: Check | None = None) -> Reranker 
 
 
 def _causal_model(name: str, settings: Settings) -> "CausalModel":
-    kind, _, place = name.partition(":")
+    place = name.removeprefix(GGUF).removeprefix("transformers:")
     if not place:
         hint = "Use gguf:FILE.gguf or transformers:NAME_OR_PATH."
         raise ConfigurationError(f"The student {name!r} is not a model of this process.", hint=hint)
-    if kind == "gguf":
+    if name.startswith(GGUF):
         from drag_graph.models.gguf_runtime import GgufModel
 
         return GgufModel(place, seed=settings.seed)
@@ -205,5 +207,5 @@ def _plugin_of(spec: ModelSpec) -> tuple[Plugin, str] | None:
 def _is_own(spec: ModelSpec) -> bool:
     """Return whether a name means a model that needs no server."""
     prefixes = _OWN_PREFIXES.get(spec.role, (GGUF, *FILES))
-    is_folder = spec.role in {"embedder", "reranker"} and bool(spec.name) and Path(spec.name).expanduser().is_dir()
+    is_folder = spec.role in _FROM_FOLDERS and bool(spec.name) and Path(spec.name).expanduser().is_dir()
     return spec.name in _OWN_NAMES.get(spec.role, ()) or spec.name.startswith(prefixes) or is_folder

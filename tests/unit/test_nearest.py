@@ -138,12 +138,13 @@ def test_the_confidences_are_probabilities_in_the_order_of_the_scores(scores, te
     assert probabilities[int(values.argmax())] == probabilities.max()
 
 
-def test_settings_name_a_student():
+def test_settings_name_a_student(tmp_path):
     embedder = LexicalEmbedder()
     assert make_student(Settings(student="nearest"), embedder).name == "nearest"
     assert make_student(Settings(student="openai/some-model", student_base_url="http://localhost/v1"), embedder).name == (
         "openai/some-model"
     )
     assert make_student(Settings(student="transformers:some/model"), embedder).name == "transformers:some/model"
+    assert make_student(Settings(student=str(tmp_path)), embedder).name == f"transformers:{tmp_path}"
     with pytest.raises(ConfigurationError, match="is not a model of this process"):
         make_student(Settings(student="transformers:"), embedder)
