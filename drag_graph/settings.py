@@ -173,13 +173,17 @@ class Settings(BaseSettings):
         ANSWER_TOKENS, description="Maximum number of tokens in the answer to a question without options."
     )
     system_prompt: Place = Field("", description="File with the instruction for questions without options.")
-    checker: Place = Field("", description="Local model that checks each sentence of an answer: gguf:FILE, or a served model.")
+    checker: Place = Field(
+        "", description="Local model that checks each sentence of an answer: gguf:FILE, a folder, or a served model."
+    )
     checker_base_url: BaseUrl = Field("", description="Address of the checker's OpenAI-compatible server on this machine.")
     token_budget: PositiveInt = Field(1024, description="Maximum number of tokens in the context lines.")
     relevance: Fraction | None = Field(
         None, description="Minimum similarity for a stored query to count as relevant. The default depends on the embedder."
     )
-    reranker: Place = Field("", description="Model that reorders lines: a rerank model, transformers:NAME or gguf:FILE.")
+    reranker: Place = Field(
+        "", description="Model that reorders lines: a rerank model, transformers:NAME, a folder, or gguf:FILE."
+    )
     reranker_base_url: BaseUrl = Field("", description="Address of the reranker's server, which has the path /rerank.")
     reranker_api_key: SecretStr = _key_for("reranker")
 

@@ -114,7 +114,8 @@ def check_served_name(model: str, base_url: str = "", *, role: str = "", own_nam
     prefix, slash, _ = model.partition("/")
     if base_url or (is_provider(prefix) if slash else model in _models() or model.startswith("ft:")):
         return
-    names = " or ".join(close_names(model, own_names))
+    is_path = slash and prefix in {"", ".", "..", "~"}
+    names = f"{GGUF}{model}" if is_path else " or ".join(close_names(model, own_names))
     others = f"{', '.join(own_names)}, " if own_names else ""
     hint = f"Use {others}PROVIDER/NAME (ollama/llama3.2, anthropic/claude-...), or pass the server's address as base URL."
     message = f"Unknown {role + ' ' if role else ''}model {model!r}."

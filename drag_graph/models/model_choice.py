@@ -35,8 +35,6 @@ _OWN_PREFIXES: dict[Role, tuple[str, ...]] = {
     "reranker": (GGUF, "transformers:"),
     "checker": (GGUF, "transformers:"),
 }
-_FROM_FOLDERS: frozenset[Role] = frozenset({"student", "embedder", "reranker", "checker"})
-"""Roles whose model can be the name of a folder."""
 _PLUGINS: dict[Role, Group] = {"student": "students", "embedder": "embedders", "teacher": "teachers", "reranker": "rerankers"}
 
 
@@ -163,11 +161,12 @@ def make_reranker(settings: Settings, privacy: Check | None = None) -> Reranker 
 
 
 def _causal_model(name: str, settings: Settings) -> "CausalModel":
-    place = name.removeprefix(GGUF).removeprefix("transformers:")
+    kind = GGUF if name.startswith(GGUF) else "transformers:"
+    place = name.removeprefix(kind)
     if not place:
-        hint = "Use gguf:FILE.gguf or transformers:NAME_OR_PATH."
-        raise ConfigurationError(f"The student {name!r} is not a model of this process.", hint=hint)
-    if name.startswith(GGUF):
+        hint = "Use gguf:FILE.gguf, transformers:NAME, or a folder."
+        raise ConfigurationError(f"The name {name!r} is not a model of this process.", hint=hint)
+    if kind == GGUF:
         from drag_graph.models.gguf_runtime import GgufModel
 
         return GgufModel(place, seed=settings.seed)
@@ -207,5 +206,16 @@ def _plugin_of(spec: ModelSpec) -> tuple[Plugin, str] | None:
 def _is_own(spec: ModelSpec) -> bool:
     """Return whether a name means a model that needs no server."""
     prefixes = _OWN_PREFIXES.get(spec.role, (GGUF, *FILES))
-    is_folder = spec.role in _FROM_FOLDERS and bool(spec.name) and Path(spec.name).expanduser().is_dir()
-    return spec.name in _OWN_NAMES.get(spec.role, ()) or spec.name.startswith(prefixes) or is_folder
+    return spec.name in _OWN_NAMES.get(spec.role, ()) or spec.name.startswith(prefixes) or _is_folder(spec)
+
+
+def _is_folder(spec: ModelSpec) -> bool:
+    """Return whether a name means a folder. With a base URL it does not: some servers name their models by a folder."""
+    if not spec.name or spec.base_url or spec.role not in {"student", "checker", "embedder", "reranker"}:
+        return False
+    folder = Path(spec.name).expanduser()
+    try:
+        # Every model of transformers has this file. Other folders may have the name of a served model by chance.
+        return (folder / "config.json").is_file() if spec.role in {"student", "checker"} else folder.is_dir()
+    except OSError:  # no name of a file, or a folder that must not be read
+        return False

@@ -217,7 +217,7 @@ def test_another_package_adds_a_loader(acme, tmp_path):
         ({"student": "llama3.2"}, True, ""),
         ({"student": "olama/llama3.2"}, True, "ollama/llama3.2"),
         ({"student": "nearst"}, True, "nearest"),
-        ({"student": "/no/such/folder"}, True, ""),
+        ({"student": "/no/such/folder"}, True, "gguf:/no/such/folder"),
     ],
 )
 @pytest.mark.parametrize("level", [{}, {"privacy": "strict"}])

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
-from drag_graph.models.model_choice import make_student
+from drag_graph.models.model_choice import is_here, is_served, make_checker, make_student
 from drag_graph.models.students.nearest_student import PASSAGE_TOKENS, NearestStudent, support
 from drag_graph.models.students.option_scoring import softmax
 from drag_graph.settings import Settings
@@ -138,13 +138,31 @@ def test_the_confidences_are_probabilities_in_the_order_of_the_scores(scores, te
     assert probabilities[int(values.argmax())] == probabilities.max()
 
 
-def test_settings_name_a_student(tmp_path):
+def test_settings_name_a_student():
     embedder = LexicalEmbedder()
     assert make_student(Settings(student="nearest"), embedder).name == "nearest"
     assert make_student(Settings(student="openai/some-model", student_base_url="http://localhost/v1"), embedder).name == (
         "openai/some-model"
     )
     assert make_student(Settings(student="transformers:some/model"), embedder).name == "transformers:some/model"
-    assert make_student(Settings(student=str(tmp_path)), embedder).name == f"transformers:{tmp_path}"
     with pytest.raises(ConfigurationError, match="is not a model of this process"):
         make_student(Settings(student="transformers:"), embedder)
+
+
+def test_a_folder_with_a_model_is_a_student(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("model", "openai/gpt-4o-mini"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "model" / "config.json").write_text("{}")
+    for place in (str(tmp_path / "model"), "~/model"):
+        chosen = Settings(student=place, checker=place)
+        assert make_student(chosen, LexicalEmbedder()).name in {f"transformers:{place}", f"transformers:{tmp_path}/model"}
+        assert make_checker(chosen).scoring == "letter"
+        assert is_here(chosen.model_for("student"))
+    for spec in (
+        Settings(student="openai/gpt-4o-mini"),  # this folder has no model
+        Settings(student=str(tmp_path / "model"), student_base_url="http://127.0.0.1:1/v1"),  # a server may name it so
+        Settings(student="x" * 5000),  # no name of a file
+    ):
+        assert is_served(spec.model_for("student"))
