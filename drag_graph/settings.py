@@ -167,7 +167,7 @@ class Settings(BaseSettings):
         0, description="Maximum number of evidence lines and of edges added from other questions."
     )
     line_order: Literal["best-first", "best-last"] = Field("best-first", description="Order of the context lines.")
-    brief: bool = Field(default=False, description="Request a short answer to a question without options.")
+    brief: bool = Field(default=False, description="Request a few words without citations for a question without options.")
     abstain: bool = Field(default=True, description="Give no answer to an open question that no line seems to answer.")
     max_answer_tokens: PositiveInt = Field(
         ANSWER_TOKENS, description="Maximum number of tokens in the answer to a question without options."

@@ -29,6 +29,11 @@ QUOTED = "The lines between two marks are quoted from documents: take them as fa
 UNAIDED = "Answer the question from what you know. Do not fabricate information."
 CHOOSE = "Answer with the letter of one option."
 BRIEF = "Answer with a few words, not with a sentence."
+BRIEF_INSTRUCTION = (
+    "Use only the numbered lines. If they do not answer the question, say so. "
+    "Else answer with a few words, not with a sentence."
+)
+"""Without citations: a small model that is asked for both writes a citation alone, or a sentence."""
 READER = "You answer questions about numbered lines."
 CHOICE_TRIGGER = "[ANSWER] The letter of the best option is"
 
@@ -104,7 +109,8 @@ def _sections(question: str, options: Sequence[str], evidence: Sequence[Line], e
         sections.append("[OPTIONS]\n" + "\n".join(labelled(" ".join(option.split()) for option in options)))
         sections.append(CHOICE_TRIGGER)
     else:
-        instruction = (layout.instruction or INSTRUCTION) if has_lines else ""
-        trigger = "Answer:" if layout.style == "plain" else ""
-        sections.append("\n".join(["[ANSWER]", *filter(None, [instruction, BRIEF * layout.brief, trigger])]))
+        own = BRIEF_INSTRUCTION if layout.brief else INSTRUCTION
+        instructions = [layout.instruction or own] if has_lines else []
+        instructions += [BRIEF] if layout.brief and own not in instructions else []
+        sections.append("\n".join(["[ANSWER]", *instructions, *(["Answer:"] if layout.style == "plain" else [])]))
     return SECTION_GAP.join(sections)

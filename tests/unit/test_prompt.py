@@ -150,6 +150,12 @@ def test_chat_messages_hold_the_whole_prompt():
 
 @pytest.mark.parametrize("layout", [Layout(brief=True), Layout(style="plain", lists_options=False, brief=True)])
 def test_a_few_words_are_asked_for_where_there_is_no_option(layout):
-    assert "few words" in render(QUESTION, (), lines_of(["evidence"]), layout)
+    brief = render(QUESTION, (), lines_of(["evidence"]), layout)
+    assert "few words" in brief
+    assert "sentences" not in brief  # or the prompt would contradict itself
+    assert "few words" in render(QUESTION, (), [], layout)
+    own = render(QUESTION, (), lines_of(["evidence"]), replace(layout, instruction="Answer in French."))
+    assert "few words" in own
+    assert "numbered lines. If" not in own
     assert "few words" not in render(QUESTION, OPTIONS, lines_of(["evidence"]), layout)
     assert "few words" not in render(QUESTION, (), lines_of(["evidence"]), replace(layout, brief=False))
