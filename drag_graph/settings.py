@@ -174,7 +174,7 @@ class Settings(BaseSettings):
     )
     system_prompt: Place = Field("", description="File with the instruction for questions without options.")
     checker: Place = Field(
-        "", description="Local model that checks each sentence of an answer: gguf:FILE, a folder, or a served model."
+        "", description="Local model that checks sentences: gguf:FILE, transformers:NAME, a folder, or a served model."
     )
     checker_base_url: BaseUrl = Field("", description="Address of the checker's OpenAI-compatible server on this machine.")
     token_budget: PositiveInt = Field(1024, description="Maximum number of tokens in the context lines.")

@@ -109,8 +109,10 @@ def _sections(question: str, options: Sequence[str], evidence: Sequence[Line], e
         sections.append("[OPTIONS]\n" + "\n".join(labelled(" ".join(option.split()) for option in options)))
         sections.append(CHOICE_TRIGGER)
     else:
-        own = BRIEF_INSTRUCTION if layout.brief else INSTRUCTION
-        instructions = [layout.instruction or own] if has_lines else []
-        instructions += [BRIEF] if layout.brief and own not in instructions else []
-        sections.append("\n".join(["[ANSWER]", *instructions, *(["Answer:"] if layout.style == "plain" else [])]))
+        if has_lines and not layout.instruction:
+            instructions = [BRIEF_INSTRUCTION if layout.brief else INSTRUCTION]
+        else:
+            instructions = [layout.instruction * has_lines, BRIEF * layout.brief]
+        trigger = "Answer:" if layout.style == "plain" else ""
+        sections.append("\n".join(["[ANSWER]", *filter(None, [*instructions, trigger])]))
     return SECTION_GAP.join(sections)
